@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from robot_dynamics.bringup.doctor.findings import CheckResult, error, note, ok, warning
 from robot_dynamics.bringup.ros_environment import (
@@ -21,12 +21,11 @@ from robot_dynamics.bringup.ros_environment import (
 )
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
-from robot_dynamics.nodes.ros.transports import REACH
+from robot_dynamics.nodes.ros.transports import PROFILES, REACH
 
 #: Last domain with ports below the ephemeral ones of Linux.
 _LAST_SAFE = 101
 _RANGES = ('SUBNET', 'LOCALHOST', 'OFF', 'SYSTEM_DEFAULT')
-_FILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
 def check_environment(environment: Mapping[str, str], exists: Callable[[str], bool],
@@ -45,16 +44,13 @@ def check_environment(environment: Mapping[str, str], exists: Callable[[str], bo
     return [*results, ok('ROS 2', f'{name}, discovery on {reach}')]
 
 
-def _check_domain(environment: Mapping[str, str]) -> list[CheckResult]:
+def _check_domain(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     text = environment.get('ROS_DOMAIN_ID', '')
-    if not text:
-        return []
-    if not text.strip().isdigit() or int(text) > LAST_DOMAIN:
-        return [error('ROS_DOMAIN_ID', f'is {text!r}', f'set a number from 0 to {_LAST_SAFE}')]
-    if int(text) > _LAST_SAFE:
-        return [warning('ROS_DOMAIN_ID', f'is {text}: Linux gives its ports to any process',
-                        f'set a number from 0 to {_LAST_SAFE}')]
-    return []
+    remedy = f'set a number from 0 to {_LAST_SAFE}'
+    if text and (not text.strip().isdigit() or int(text) > LAST_DOMAIN):
+        yield error('ROS_DOMAIN_ID', f'is {text!r}', remedy)
+    elif text and int(text) > _LAST_SAFE:
+        yield warning('ROS_DOMAIN_ID', f'is {text}: Linux gives its ports to any process', remedy)
 
 
 def _check_reach(environment: Mapping[str, str]) -> list[CheckResult]:
@@ -80,19 +76,19 @@ def _check_reach(environment: Mapping[str, str]) -> list[CheckResult]:
 
 
 def _check_profiles(environment: Mapping[str, str], exists: Callable[[str], bool]
-                    ) -> list[CheckResult]:
+                    ) -> Iterator[CheckResult]:
     """Check the variables that configure DDS by files."""
-    results = [warning(name, f'is {environment[name]!r}, which is not a file',
-                       'correct or unset it: DDS runs with its default reach')
-               for name in _FILES if environment.get(name) and not exists(environment[name])]
+    for name in PROFILES:
+        path = environment.get(name)
+        if path and not exists(path):
+            yield warning(name, f'is {path!r}, which is not a file',
+                          'correct or unset it: DDS runs with its default reach')
     uri = environment.get('CYCLONEDDS_URI', '')
     if uri and not uri.lstrip().startswith('<') and not exists(uri.removeprefix('file://')):
-        results.append(warning('CYCLONEDDS_URI', f'is {uri!r}, which is not a file',
-                               'correct or unset it'))
+        yield warning('CYCLONEDDS_URI', f'is {uri!r}, which is not a file', 'correct or unset it')
     if environment.get('RMW_FASTRTPS_USE_QOS_FROM_XML') == '1':
-        results.append(note('RMW_FASTRTPS_USE_QOS_FROM_XML', 'is 1: the profile may change the '
-                            'quality of service of nodes'))
-    return results
+        yield note('RMW_FASTRTPS_USE_QOS_FROM_XML', 'is 1: the profile may change the quality of '
+                   'service of nodes')
 
 
 def _stays_local(environment: Mapping[str, str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ SATURATED = 0.85
 STOLEN = 0.02
 
 _MODULE = 'robot_dynamics.nodes.'
+_GOVERNOR = Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor')
 #: Real-time scheduling policies of Linux.
 _REAL_TIME = (1, 2)
 
@@ -47,22 +48,10 @@ class NodeUsage:
 class MachineState:
     """State of the machine that the doctor runs on.
 
-    Parameters
-    ----------
-    cores : int
-        Processor cores that this process may use.
-    load : float or None
-        Load average of one minute.
-    busy, stolen : float or None
-        Share of all cores in use, and taken by other guests of the same host.
-    governor : str
-        Frequency governor of the processor; empty where it is unknown.
-    processes : tuple of NodeUsage
-        Nodes of this package.
-    kernels, compiled : int
-        Number of compiled kernels needed, and of those on disk.
-    keeps_kernels : bool
-        Whether they are kept from one process to the next.
+    Cores that this process may use, their load average of one minute, the shares of all cores in
+    use and taken by other guests of the host, the frequency governor (empty where it is unknown),
+    the nodes of this package, the numbers of compiled kernels needed and on disk, and whether
+    they are kept from one process to the next.
     """
 
     cores: int = 1
@@ -114,22 +103,20 @@ def _check_load(state: MachineState) -> list[CheckResult]:
     return results or [ok('processor', text)]
 
 
-def _check_processes(processes: Sequence[NodeUsage]) -> list[CheckResult]:
-    results = []
-    for process in processes:
+def _check_processes(processes: Sequence[NodeUsage]) -> Iterator[CheckResult]:
+    hindered = [process for process in processes if process.cpu > SATURATED or process.nice > 0]
+    for process in hindered:
         subject = f'{process.node} ({process.pid})'
         if process.cpu > SATURATED:
-            results.append(warning(subject, f'takes {100 * process.cpu:.0f} % of a core',
-                                   'set spin to waitset or events, or lower the rate'))
+            yield warning(subject, f'takes {100 * process.cpu:.0f} % of a core',
+                          'set spin to waitset or events, or lower the rate')
         if process.nice > 0:
-            results.append(warning(subject, f'has niceness {process.nice}: other processes run '
-                                   'first', 'start it without nice'))
-    if not results and processes:
-        shares = ', '.join(f'{process.node} {100 * process.cpu:.0f} %'
-                           + (' (real time)' if process.is_real_time else '')
-                           for process in processes)
-        results.append(ok('processes', shares))
-    return results
+            yield warning(subject, f'has niceness {process.nice}: other processes run first',
+                          'start it without nice')
+    if processes and not hindered:
+        yield ok('processes', ', '.join(
+            f'{process.node} {100 * process.cpu:.0f} %'
+            + (' (real time)' if process.is_real_time else '') for process in processes))
 
 
 class MachineWatch:
@@ -153,11 +140,13 @@ class MachineWatch:
                                            now.nice, now.policy in _REAL_TIME))
         kernels = kernels_ahead()
         busy, stolen = self._shares()
+        # Not every system has these two functions.
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') \
+            else os.cpu_count() or 1
+        load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else None
         return MachineState(
-            cores=_cores(), load=os.getloadavg()[0] if hasattr(os, 'getloadavg') else None,
-            busy=busy, stolen=stolen, governor=_governor(), processes=tuple(processes),
-            kernels=len(kernels), compiled=sum(kernel.is_cached for kernel in kernels),
-            keeps_kernels=outlives_process())
+            cores, load, busy, stolen, _text(_GOVERNOR).strip(), tuple(processes),
+            len(kernels), sum(kernel.is_cached for kernel in kernels), outlives_process())
 
     def _shares(self) -> tuple[float | None, float | None]:
         """Shares of all cores that were busy, and taken by other guests."""
@@ -185,51 +174,36 @@ def _node_processes() -> dict[int, _ProcStat]:
     """Processes that run nodes of this package, by id."""
     found = {}
     for folder in Path('/proc').glob('[0-9]*'):
-        try:
-            words = (folder / 'cmdline').read_bytes().decode(errors='replace').split('\0')
-            module = next((word for word in words if word.startswith(_MODULE)), None)
-            if module is None or '--ros-args' not in words:
-                continue
-            # The name in parentheses may have spaces; field 3, the state, is the first after it.
-            fields = (folder / 'stat').read_text().rpartition(')')[2].split()
-        except OSError:
-            continue  # it has ended meanwhile
-        found[int(folder.name)] = _ProcStat(module.removeprefix(_MODULE),
-                                            int(fields[11]) + int(fields[12]), int(fields[16]),
-                                            int(fields[38]))
+        words = _text(folder / 'cmdline').split('\0')
+        module = next((word for word in words if word.startswith(_MODULE)), None)
+        if module is None or '--ros-args' not in words:
+            continue
+        # The name in parentheses may have spaces; field 3, the state, is the first after it.
+        fields = _text(folder / 'stat').rpartition(')')[2].split()
+        if fields:  # else it has ended meanwhile
+            found[int(folder.name)] = _ProcStat(
+                module.removeprefix(_MODULE), int(fields[11]) + int(fields[12]), int(fields[16]),
+                int(fields[38]))
     return found
 
 
 def _domain_of(pid: int) -> int | None:
     """ROS domain that a process was started in; None where it is not visible."""
-    try:
-        variables = (Path('/proc') / str(pid) / 'environ').read_bytes().split(b'\0')
-    except OSError:
-        return None
-    chosen = next((text.partition(b'=')[2] for text in variables
-                   if text.startswith(b'ROS_DOMAIN_ID=')), b'')
-    return int(chosen) if chosen.isdigit() else 0
+    variables = _text(Path(f'/proc/{pid}/environ')).split('\0')
+    chosen = next((text.partition('=')[2] for text in variables
+                   if text.startswith('ROS_DOMAIN_ID=')), '')
+    return None if variables == [''] else int(chosen) if chosen.isdigit() else 0
 
 
 def _processor_times() -> list[int] | None:
     """Time of all cores by activity, in ticks; None where it is unknown."""
-    try:
-        line = Path('/proc/stat').read_text().splitlines()[0]
-    except (OSError, IndexError):
-        return None
-    times = [int(word) for word in line.split()[1:9]]
+    times = [int(word) for word in _text(Path('/proc/stat')).partition('\n')[0].split()[1:9]]
     return times if len(times) == 8 else None
 
 
-def _cores() -> int:
+def _text(path: Path) -> str:
+    """Content of a file of the kernel, empty where it cannot be read."""
     try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
-
-
-def _governor() -> str:
-    try:
-        return Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor').read_text().strip()
+        return path.read_text(errors='replace')
     except OSError:
         return ''

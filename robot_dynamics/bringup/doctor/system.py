@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import load_description, robot_line
 from robot_dynamics.bringup.doctor.environment import check_environment, find_system
@@ -68,7 +67,7 @@ def check_system(seconds: float, *, namespace: str | None = None, domain: int | 
         graph, results = find_system(seconds, namespace=namespace, domain=domain)
     except RobotDynamicsError as refusal:
         results = [from_error(refusal, 'ROS 2'), *(
-            result for result in check_environment(os.environ, _is_file)
+            result for result in check_environment(os.environ, os.path.isfile)
             if result.level is not Level.OK)]
         return HealthReport('no system can be checked', (
             Section('this shell', tuple(results)),
@@ -80,7 +79,7 @@ def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Map
                    found: list[CheckResult]) -> HealthReport:
     """Check a snapshot of a system; `found` are notes on where it was found."""
     shell = Section('this shell', (
-        *check_environment(environment, _is_file, graph.middleware), *found))
+        *check_environment(environment, os.path.isfile, graph.middleware), *found))
     hardware = Section('this machine', tuple(check_machine(machine, graph.domain)))
     place = f', namespace /{graph.namespace.strip("/")}' if graph.namespace.strip('/') else ''
     count = len(graph.visible)
@@ -104,7 +103,7 @@ def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Map
 
 def check_description(graph: GraphSnapshot) -> tuple[list[CheckResult], Robot | None]:
     """Check the description of a running system, and return its robot, if there is one."""
-    results = _check_description_topic(graph)
+    results = [_check_description_topic(graph)]
     texts = list(dict.fromkeys(graph.descriptions))
     if len(texts) > 1:
         results.append(warning(graph.description_topic, f'has {len(texts)} different '
@@ -125,33 +124,32 @@ def check_description(graph: GraphSnapshot) -> tuple[list[CheckResult], Robot | 
     return [*results, *(result for result in details if result.level >= Level.WARNING)], robot
 
 
-def _check_description_topic(graph: GraphSnapshot) -> list[CheckResult]:
+def _check_description_topic(graph: GraphSnapshot) -> CheckResult:
     topic = graph.topic(graph.description_topic)
-    publishers = topic.publishers
+    names = listed(publisher.node for publisher in topic.publishers)
     start = 'start robot_state_publisher'
-    if not publishers:
+    if not topic.publishers:
         waiting = [node.name for node in graph.nodes if node.is_ours
                    and 'description_timeout' in (known := node.parameters or {})
                    and not (known.get('robot') or known.get('robot_description'))]
         if waiting:
-            return [error(topic.name, f'has no publisher, and {listed(waiting)} wait for it',
-                          f'{start}, or set the parameter robot')]
+            return error(topic.name, f'has no publisher, and {listed(waiting)} wait for it',
+                         f'{start}, or set the parameter robot')
         if not graph.controllers:
-            return [warning(topic.name, 'has no publisher',
-                            f'{start}: controllers and RViz read it')]
-        return [note(topic.name, 'has no publisher; nodes have it from their parameters',
-                     f'RViz needs it: {start}')]
-    names = listed(publisher.node for publisher in publishers)
-    if not any(publisher.latched for publisher in publishers):
-        return [error(topic.name, f'is published by {names} without latching: later subscribers '
-                      'get nothing', 'publish it transient local, as robot_state_publisher does')]
-    if len(publishers) > 1:
-        return [warning(topic.name, f'has {len(publishers)} publishers: {names}',
-                        'leave one, or give each robot a namespace')]
+            return warning(topic.name, 'has no publisher',
+                           f'{start}: controllers and RViz read it')
+        return note(topic.name, 'has no publisher; nodes have it from their parameters',
+                    f'RViz needs it: {start}')
+    if not any(publisher.latched for publisher in topic.publishers):
+        return error(topic.name, f'is published by {names} without latching: later subscribers '
+                     'get nothing', 'publish it transient local, as robot_state_publisher does')
+    if len(topic.publishers) > 1:
+        return warning(topic.name, f'has {len(topic.publishers)} publishers: {names}',
+                       'leave one, or give each robot a namespace')
     if not graph.descriptions:
-        return [error(topic.name, f'has the publisher {names} and no message',
-                      'read the log of this node')]
-    return [ok(topic.name, f'latched, by {names}')]
+        return error(topic.name, f'has the publisher {names} and no message',
+                     'read the log of this node')
+    return ok(topic.name, f'latched, by {names}')
 
 
 def _read_robot(controller: NodeInfo | None, published: str) -> tuple[Robot, str] | None:
@@ -168,7 +166,3 @@ def _read_robot(controller: NodeInfo | None, published: str) -> tuple[Robot, str
                             base_link=known.get('base_link') or None)
     gravity = known.get('gravity')
     return (robot.with_gravity(list(gravity)) if gravity else robot), text
-
-
-def _is_file(path: str) -> bool:
-    return Path(path).is_file()
