@@ -6,15 +6,11 @@ controller holds the arm where it is until a trajectory arrives on its topic, su
 adaptive_controller/reference.
 """
 
-from launch import LaunchDescription
-
-from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import system_launch
 
 NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
          'identified')
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        *declare_arguments(NAMES, robot=''),
-        system_actions(NAMES, plant='none', reference=False, inverse_dynamics=False)])
+    return system_launch(NAMES, robot='', plant='none', reference=False, inverse_dynamics=False)

@@ -5,16 +5,12 @@ Any URDF is accepted: the tags for effort control are added. Gazebo holds the ar
 controller sends commands, so that it does not fall.
 """
 
-from launch import LaunchDescription
-
-from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import system_launch
 from robot_dynamics.bringup.launching.gazebo import GAZEBO_ARGUMENTS, gazebo_actions
 
 NAMES = ('robot', 'controller', 'standby', 'rate', 'namespace', 'seed', 'identified')
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        *declare_arguments(NAMES, extra=GAZEBO_ARGUMENTS),
-        system_actions(NAMES, gazebo_actions, extra=tuple(GAZEBO_ARGUMENTS), plant='none',
-                       use_sim_time=True)])
+    return system_launch(NAMES, gazebo_actions, extra=GAZEBO_ARGUMENTS, plant='none',
+                         use_sim_time=True)

@@ -4,14 +4,10 @@
 Without robot:=, the description is taken from the topic robot_description.
 """
 
-from launch import LaunchDescription
-
-from robot_dynamics.bringup.launching.actions import declare_arguments, system_actions
+from robot_dynamics.bringup.launching.actions import system_launch
 
 NAMES = ('robot', 'use_sim_time', 'namespace', 'identified')
 
 
 def generate_launch_description():
-    return LaunchDescription([
-        *declare_arguments(NAMES, robot=''),
-        system_actions(NAMES, plant='none', controller='none')])
+    return system_launch(NAMES, robot='', plant='none', controller='none')

@@ -10,6 +10,7 @@ from pathlib import Path
 from robot_dynamics.bringup.processes import (
     NodeProcess,
     ParameterValue,
+    find_file,
     read_parameter_file,
     shipped_config,
 )
@@ -81,19 +82,13 @@ def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
     The argument is the name of a file of this package, or the path of a ROS 2 parameter file for
     some of `NODES`; raises `BringupError` for anything else.
     """
-    path = Path(name_or_path).expanduser()
-    if not path.is_file():
-        known = shipped_hardware()
-        if name_or_path not in known:
-            raise BringupError('is neither a file nor a known driver',
-                               subject=name_or_path or "''",
-                               remedy='give the path of a parameter file or one of: '
-                                      + ', '.join(known))
-        path = known[name_or_path]
-    parameters = read_parameter_file(path.resolve())
+    known = shipped_hardware()
+    path = find_file(name_or_path, known, 'a known driver',
+                     'give the path of a parameter file or one of: ' + ', '.join(known))
+    parameters = read_parameter_file(path)
     for node in parameters:
         if node not in NODES:
-            raise BringupError(f'has parameters of {node}', subject=str(path.resolve()),
+            raise BringupError(f'has parameters of {node}', subject=str(path),
                                remedy='give parameters of: ' + ', '.join(NODES))
     return parameters
 

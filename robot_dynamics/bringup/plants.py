@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.bringup.processes import read_parameter_file, shipped_config
+from robot_dynamics.bringup.processes import find_file, read_parameter_file, shipped_config
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
@@ -44,16 +44,10 @@ def shipped_plants() -> dict[str, Path]:
 
 def find_plant(name_or_path: str) -> Path:
     """Parameter file that a user means by ``--plant``; raises `BringupError`."""
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path.resolve()
     plants = shipped_plants()
-    if name_or_path in plants:
-        return plants[name_or_path]
-    raise BringupError('is neither a file nor a plant of this package',
-                       subject=name_or_path or "''",
-                       remedy='give the path of a parameter file for simulated_arm or one of: '
-                              + ', '.join([*plants, NO_PLANT]))
+    return find_file(name_or_path, plants, 'a plant of this package',
+                     'give the path of a parameter file for simulated_arm or one of: '
+                     + ', '.join([*plants, NO_PLANT]))
 
 
 def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:

@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from robot_dynamics.bringup import cli  # noqa: E402
-from robot_dynamics.bringup.launching.actions import node_actions  # noqa: E402
+from robot_dynamics.bringup.launching.actions import node_action  # noqa: E402
 from robot_dynamics.bringup.processes import child_environment  # noqa: E402
 from robot_dynamics.bringup.ros_environment import private_domain  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
@@ -81,7 +81,8 @@ def include(name, **arguments):
 
 def simulated_arm():
     """An arm with a running driver."""
-    return node_actions(System(controller='none', inverse_dynamics=False).processes())
+    return [node_action(process)
+            for process in System(controller='none', inverse_dynamics=False).processes()]
 
 
 @pytest.fixture(scope='module', autouse=True)

@@ -58,7 +58,7 @@ REASONS = {
                                   f'{_RESTART}',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',
 }
-#: Remedies for an item of diagnostics, by its name.
+#: Remedies for items of diagnostics, by name.
 ITEMS = {
     'state': 'see joint states above',
     'loop': 'see this machine below: the node is delayed',

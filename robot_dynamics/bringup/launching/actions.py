@@ -24,44 +24,37 @@ _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this
                    'takes the topic robot_description.')
 
 
-def declare_arguments(names: Iterable[str], among: Iterable[Argument] = ARGUMENTS, *,
-                      extra: Mapping[str, tuple[str, str]] | None = None,
-                      **defaults: str) -> list[Any]:
-    """Launch arguments of a system, with defaults other than those of `System`.
+def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = System.processes, *,
+                  arguments: Iterable[Argument] = ARGUMENTS,
+                  extra: Mapping[str, tuple[str, str]] | None = None, **values: Any) -> Any:
+    """Launch description of a system with the launch arguments `names`.
 
-    `extra` has default and text of further arguments, by name.
+    `extra` has default and text of further arguments, by name. `values` are defaults of the
+    arguments, and fixed values of other fields of `System`. `make` gets the system
+    and the texts of the arguments `extra`; it returns processes or actions.
     """
-    from launch.actions import DeclareLaunchArgument
-    chosen = set(names)
-    texts = {'robot': _ROBOT_OR_TOPIC} if defaults.get('robot') == '' else {}
-    return [DeclareLaunchArgument(
-        argument.name, description=texts.get(argument.name, argument.text),
-        default_value=defaults.get(argument.name, launch_text(argument.default)))
-        for argument in among if argument.name in chosen] + [
-            DeclareLaunchArgument(name, default_value=default, description=text)
-            for name, (default, text) in (extra or {}).items()]
-
-
-def system_actions(names: Sequence[str], make_actions: Callable[..., Sequence[Any]] | None = None,
-                   *, extra: Sequence[str] = (), **options: Any) -> Any:
-    """Action that starts the system of the launch arguments `names`.
-
-    `make_actions` gets the system, and the texts of the arguments `extra` by name; by default the
-    actions are `node_actions` of its processes. `options` are fields of `System` without an
-    argument.
-    """
-    from launch.actions import OpaqueFunction
+    from launch import LaunchDescription
+    from launch.actions import DeclareLaunchArgument, OpaqueFunction
     from launch.substitutions import LaunchConfiguration
+    extra = extra or {}
+    fixed = {name: value for name, value in values.items() if name not in names}
+    texts = {'robot': _ROBOT_OR_TOPIC} if values.get('robot') == '' else {}
+    declared = [DeclareLaunchArgument(
+        argument.name, description=texts.get(argument.name, argument.text),
+        default_value=launch_text(values.get(argument.name, argument.default)))
+        for argument in arguments if argument.name in names]
+    declared += [DeclareLaunchArgument(name, default_value=default, description=text)
+                 for name, (default, text) in extra.items()]
 
-    def start(context: Any) -> Sequence[Any]:
-        texts, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
+    def start(context: Any) -> list[Any]:
+        given, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
                          for group in (names, extra))
-        system = system_from_texts(texts, **options)
-        actions = node_actions(system.processes()) if make_actions is None \
-            else make_actions(system, **others)
-        return [*actions, *state_publisher(system)]
+        system = system_from_texts(given, **fixed)
+        made = [node_action(each) if isinstance(each, NodeProcess) else each
+                for each in make(system, **others)]
+        return [*made, *state_publisher(system)]
 
-    return OpaqueFunction(function=start)
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
 def state_publisher(system: System) -> list[Any]:
@@ -80,13 +73,8 @@ def state_publisher(system: System) -> list[Any]:
                      'use_sim_time': system.use_sim_time}])]
 
 
-def node_actions(processes: Iterable[NodeProcess]) -> list[Any]:
-    """``launch_ros`` node for each process; the end of an essential one ends all."""
-    return [node_action(process) for process in processes]
-
-
 def node_action(process: NodeProcess) -> Any:
-    """``launch_ros`` node that runs a process."""
+    """``launch_ros`` node that runs a process; the end of an essential one ends all."""
     from launch.actions import Shutdown
     from launch_ros.actions import Node
     parameters: list[Any] = [str(path) for path in process.parameter_files]
@@ -110,22 +98,21 @@ def launch_value(value: Any) -> Any:
 
 def _executable(process: NodeProcess) -> dict[str, Any]:
     """Installed executable, or this Python where the package is not installed."""
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        path = Path(prefix) / 'lib' / 'robot_dynamics' / process.node
-        if prefix and path.is_file():
-            return {'package': 'robot_dynamics', 'executable': process.node}
+    if _installed(Path('lib', 'robot_dynamics', process.node)) is not None:
+        return {'package': 'robot_dynamics', 'executable': process.node}
     return {'executable': sys.executable, 'arguments': ['-m', process.module]}
-
-
-_REGISTER = Path('share', 'ament_index', 'resource_index', 'packages')
 
 
 def find_package(name: str) -> Path | None:
     """Share folder of a ROS 2 package, None where it is not installed."""
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        if prefix and (Path(prefix) / _REGISTER / name).is_file():
-            return Path(prefix) / 'share' / name
-    return None
+    prefix = _installed(Path('share', 'ament_index', 'resource_index', 'packages', name))
+    return None if prefix is None else prefix / 'share' / name
+
+
+def _installed(file: Path) -> Path | None:
+    """First prefix of ROS 2 that has a file."""
+    prefixes = filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
+    return next((Path(prefix) for prefix in prefixes if (Path(prefix) / file).is_file()), None)
 
 
 def require_packages(names: Iterable[str], what: str) -> None:

@@ -34,6 +34,7 @@ from robot_dynamics.bringup.launching.actions import (
 from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import BringupError
+from robot_dynamics.model.robot import Robot
 
 #: Names of the controllers.
 BROADCASTER, EFFORT_CONTROLLER = 'joint_state_broadcaster', 'effort_controller'
@@ -88,13 +89,15 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
 
     Raises `RobotDynamicsError` when the robot cannot be used or Gazebo is not installed.
     """
-    from launch.actions import ExecuteProcess
+    from launch.actions import ExecuteProcess, IncludeLaunchDescription
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
     simulator = GAZEBO if find_package(FORTRESS.package) is None else FORTRESS
     require_packages((*_PACKAGES, simulator.package), 'gazebo.launch.py')
-    led = parse_bool('reference', reference)
+    led, windowless = parse_bool('reference', reference), parse_bool('headless', headless)
     lifted = parse_number('height', height)
     description = load_description(system.robot)
     namespace = system.namespace.strip('/')
+    manager = f'/{namespace}/controller_manager' if namespace else '/controller_manager'
     controllers = _write(controllers_yaml(
         description.robot.joint_names, system.rate, namespace=namespace, use_sim_time=True))
     urdf = gazebo_urdf(description, controllers, namespace=namespace, simulator=simulator)
@@ -102,16 +105,24 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
             for process in hardware_processes(system, hardware)}
     motion = ours.pop('reference', None)
 
-    start = _spawner(namespace, BROADCASTER)
-    configure = _spawner(namespace, EFFORT_CONTROLLER, '--inactive', '--param-file',
-                         str(controllers))
+    def spawner(controller: str, *options: str) -> Any:
+        return _node('controller_manager', 'spawner', namespace, arguments=[
+            controller, '--controller-manager', manager, *options])
+
+    simulation = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(
+            str(Path(find_package('ros_gz_sim') or '') / 'launch' / 'gz_sim.launch.py')),
+        launch_arguments={'gz_args': f'-r {"-s " if windowless else ""}{world}',
+                          'on_exit_shutdown': 'true'}.items())
+    start = spawner(BROADCASTER)
+    configure = spawner(EFFORT_CONTROLLER, '--inactive', '--param-file', str(controllers))
     activate = ExecuteProcess(
         cmd=['ros2', 'control', 'switch_controllers', '--activate', EFFORT_CONTROLLER, '--strict',
-             '--controller-manager', _manager(namespace)], output='screen')
+             '--controller-manager', manager], output='screen')
     create = _node('ros_gz_sim', 'create', namespace, arguments=[
         '-topic', 'robot_description', '-name', description.robot.name, '-z', str(lifted)])
     return [
-        _gazebo(world, parse_bool('headless', headless)),
+        simulation,
         _node('ros_gz_bridge', 'parameter_bridge', '', arguments=[
             '/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock']),
         _node('robot_state_publisher', 'robot_state_publisher', namespace,
@@ -135,32 +146,10 @@ def _write(controllers: str) -> Path:
     return path
 
 
-def _gazebo(world: str, headless: bool) -> Any:
-    """Action that starts Gazebo, and ends all with it."""
-    from launch.actions import IncludeLaunchDescription
-    from launch.launch_description_sources import PythonLaunchDescriptionSource
-    share = find_package('ros_gz_sim')
-    assert share is not None  # checked by gazebo_actions
-    path = share / 'launch' / 'gz_sim.launch.py'
-    return IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(str(path)), launch_arguments={
-            'gz_args': f'-r {"-s " if headless else ""}{world}',
-            'on_exit_shutdown': 'true'}.items())
-
-
 def _node(package: str, executable: str, namespace: str, **options: Any) -> Any:
     from launch_ros.actions import Node
     return Node(package=package, executable=executable, namespace=namespace, output='screen',
                 **options)
-
-
-def _spawner(namespace: str, controller: str, *options: str) -> Any:
-    return _node('controller_manager', 'spawner', namespace, arguments=[
-        controller, '--controller-manager', _manager(namespace), *options])
-
-
-def _manager(namespace: str) -> str:
-    return f'/{namespace}/controller_manager' if namespace else '/controller_manager'
 
 
 def _after(process: Any, actions: Sequence[Any], failure: str) -> Any:
@@ -229,22 +218,18 @@ def gazebo_urdf(description: Description, controllers: Path, *, namespace: str =
         # The reader of robots accepts more, e.g. undeclared prefixes.
         raise BringupError(f'is not valid XML for Gazebo: {error}', subject=str(description.path),
                            remedy='correct it; every prefix needs its xmlns') from None
-    _remove_other_hardware(root)
-    _fix_to_world(root, description.robot.base_name)
-    root.append(_hardware(root, description, simulator))
-    root.append(_plugin(controllers, namespace, simulator))
-    ET.indent(root)
-    return _MESH.sub(_as_path, ET.tostring(root, encoding='unicode'))
-
-
-def _remove_other_hardware(root: ET.Element) -> None:
-    """Remove elements that would load a driver of a real arm, or a second controller manager."""
     for element in list(root):
         plugins = [plugin.get('filename', '') + plugin.get('name', '')
                    for plugin in element.iter('plugin')]
+        # These would load a driver of a real arm, or a second controller manager.
         if element.tag == 'ros2_control' or (
                 element.tag == 'gazebo' and any('ros2_control' in text for text in plugins)):
             root.remove(element)
+    _fix_to_world(root, description.robot.base_name)
+    root.append(_hardware(root, description.robot, simulator))
+    root.append(_plugin(controllers, namespace.strip('/'), simulator))
+    ET.indent(root)
+    return _MESH.sub(_as_path, ET.tostring(root, encoding='unicode'))
 
 
 def _fix_to_world(root: ET.Element, base: str) -> None:
@@ -260,9 +245,8 @@ def _fix_to_world(root: ET.Element, base: str) -> None:
     ET.SubElement(joint, 'child', link=top)
 
 
-def _hardware(root: ET.Element, description: Description, simulator: Simulator) -> ET.Element:
+def _hardware(root: ET.Element, robot: Robot, simulator: Simulator) -> ET.Element:
     """Tag ros2_control: effort commands; position, velocity and effort states."""
-    robot = description.robot
     system = ET.Element('ros2_control', name=robot.name, type='system')
     ET.SubElement(ET.SubElement(system, 'hardware'), 'plugin').text = simulator.hardware
     start = np.clip(0.0, robot.limits.lower, robot.limits.upper)
@@ -295,9 +279,8 @@ def _plugin(controllers: Path, namespace: str, simulator: Simulator) -> ET.Eleme
     ET.SubElement(plugin, 'parameters').text = str(controllers)
     # The arm stands still until its controller is active.
     ET.SubElement(plugin, 'hold_joints').text = 'true'
-    if namespace.strip('/'):
-        ros = ET.SubElement(plugin, 'ros')
-        ET.SubElement(ros, 'namespace').text = f'/{namespace.strip("/")}'
+    if namespace:
+        ET.SubElement(ET.SubElement(plugin, 'ros'), 'namespace').text = f'/{namespace}'
     return gazebo
 
 
