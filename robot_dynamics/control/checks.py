@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.arrays import FloatArray, real_array, store
 
 
 def number(name: str, value: Any, unit: str = '') -> float:
@@ -54,6 +55,13 @@ def count(name: str, value: int) -> int:
         raise ParameterError(f'must be a whole number, got {counted:g}', subject=name,
                              remedy='set it to a whole number from 1 up')
     return int(counted)
+
+
+def check_fields(settings: object, check: Callable[[str, float, str], float],
+                 **units: str) -> None:
+    """Check fields of frozen settings, named with their units, and store them as floats."""
+    for name, unit in units.items():
+        store(settings, name, check(name, getattr(settings, name), unit))
 
 
 def exceeds(value: float, largest: float) -> bool:

@@ -148,7 +148,9 @@ class Learning:
         if self._rest.observe(v_d, self._feedback.largest_s, dt):
             self.frozen_reason = AT_REST
             return
-        self._take(self._move(gradient, dt))
+        outcome = self._move(gradient, dt)
+        self.frozen_reason = _REFUSALS.get(outcome, '')
+        self.is_latched = outcome is not StepOutcome.ACCEPTED
 
     def _move(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along the gradients, and to the target of the memory."""
@@ -164,10 +166,6 @@ class Learning:
         if outcome is StepOutcome.ACCEPTED and self.memory is not None:
             return self.memory.move(self.prediction.filtered, dt)
         return outcome
-
-    def _take(self, outcome: StepOutcome) -> None:
-        self.frozen_reason = _REFUSALS.get(outcome, '')
-        self.is_latched = outcome is not StepOutcome.ACCEPTED
 
 
 class _Memory:
@@ -189,11 +187,6 @@ class _Memory:
             self._sample = np.zeros((len(weights), N.shape[1] + 1))
         self._memory = RegressorMemory(precision, weights)
 
-    @property
-    def contradictions(self) -> int:
-        """How often the memory was cleared because the present contradicted it."""
-        return self._memory.contradictions
-
     def forget(self) -> None:
         """Clear the memory."""
         self._memory.forget()
@@ -201,17 +194,15 @@ class _Memory:
     def move(self, filtered: FloatArray, dt: float) -> StepOutcome:
         """Add a sample; move the estimates when a step is ready."""
         adaptation, N = self._adaptation, self._directions
-        if N is None:
-            if self._memory.observe(filtered, dt):
-                target = self._memory.target(adaptation.estimate)
-                if target is not None:
-                    return adaptation.move_to(target)
+        if N is not None:
+            filtered = np.dot(filtered, self._to_unknown, out=self._sample)
+        if not self._memory.observe(filtered, dt):
             return StepOutcome.ACCEPTED
-        if self._memory.observe(np.dot(filtered, self._to_unknown, out=self._sample), dt):
-            target = self._memory.target(N.T @ (adaptation.estimate - adaptation.prior))
-            if target is not None:
-                return adaptation.move_to(adaptation.prior + N @ target)
-        return StepOutcome.ACCEPTED
+        target = self._memory.target(
+            adaptation.estimate if N is None else N.T @ (adaptation.estimate - adaptation.prior))
+        if target is None:
+            return StepOutcome.ACCEPTED
+        return adaptation.move_to(target if N is None else adaptation.prior + N @ target)
 
 
 def _beyond(s: FloatArray, zone: float) -> float:

@@ -28,9 +28,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from robot_dynamics.control.checks import exceeds, not_negative, number, positive, rounded_down
+from robot_dynamics.control.checks import (
+    check_fields,
+    exceeds,
+    not_negative,
+    number,
+    positive,
+    rounded_down,
+)
 from robot_dynamics.dynamics.joint_terms import check_terms
 from robot_dynamics.errors import ControlError, ParameterError
+from robot_dynamics.model.arrays import store
 
 #: Largest omega_D (T/2 + delay). At 0.5 the loop rings, at 1 it is in a limit cycle.
 FEEDBACK_MARGIN = 0.5
@@ -74,10 +82,8 @@ class FeedbackGains:
     position_gain: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, check, unit in (('bandwidth', positive, '1/s'), ('error_rate', positive, '1/s'),
-                                  ('position_gain', not_negative, 'N m/rad')):
-            # Compiled kernels need floats.
-            object.__setattr__(self, name, check(name, getattr(self, name), unit))
+        check_fields(self, positive, bandwidth='1/s', error_rate='1/s')
+        check_fields(self, not_negative, position_gain='N m/rad')
 
 
 @dataclass(frozen=True)
@@ -151,13 +157,10 @@ class AdaptationGains:
     rest_sliding: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, unit in (('frequency', 'rad/s'), ('payload', ''), ('spread', ''),
-                           ('term_frequency', 'rad/s'), ('composite_cutoff', 'Hz'),
-                           ('coulomb_velocity', 'rad/s'), ('largest_payload', ''),
-                           ('longest_step', 's'), ('largest_sliding', 'rad/s')):
-            positive(name, getattr(self, name), unit)
-        for name, unit in (('composite', ''), ('leakage', '1/s'), ('dead_zone', 'rad/s')):
-            not_negative(name, getattr(self, name), unit)
+        check_fields(self, positive, frequency='rad/s', payload='', spread='',
+                     term_frequency='rad/s', composite_cutoff='Hz', coulomb_velocity='rad/s',
+                     largest_payload='', longest_step='s', largest_sliding='rad/s')
+        check_fields(self, not_negative, composite='', leakage='1/s', dead_zone='rad/s')
         for name in ('rest_after', 'rest_sliding'):
             # Written so that NaN fails; inf is never.
             if not number(name, getattr(self, name)) >= 0.0:
@@ -169,7 +172,9 @@ class AdaptationGains:
                 raise ParameterError(f'must not be above {LARGEST_SHARE:g}, got '
                                      f'{getattr(self, name):g}', subject=name,
                                      remedy='give a share of the mass or the length of the arm')
-        update_law(self.law)
+        if not isinstance(self.law, str) or self.law not in UPDATE_LAWS:
+            raise ParameterError(f'must be one of {", ".join(UPDATE_LAWS)}, got {self.law!r}',
+                                 subject='law', remedy='choose one of them')
         if self.coordinates not in COORDINATES:
             raise ParameterError(f'must be {" or ".join(COORDINATES)}, got {self.coordinates!r}',
                                  subject='coordinates', remedy='choose one of them')
@@ -182,7 +187,7 @@ class AdaptationGains:
                 raise ParameterError(f'must be {SLOWEST:g} rad/s or more, got '
                                      f'{getattr(self, name):g}', subject=name,
                                      remedy='raise it, or switch adaptation off')
-        object.__setattr__(self, 'terms', check_terms(self.terms))
+        store(self, 'terms', check_terms(self.terms))
 
     @property
     def parts(self) -> UpdateLaw:
@@ -278,11 +283,3 @@ UPDATE_LAWS = {
     'natural': UpdateLaw(is_composite=True, is_natural=True),
     'natural_memory': UpdateLaw(is_composite=True, is_natural=True, remembers=True),
 }
-
-
-def update_law(name: str) -> UpdateLaw:
-    """Update law of a name; raises ParameterError where it is unknown."""
-    if not isinstance(name, str) or name not in UPDATE_LAWS:
-        raise ParameterError(f'must be one of {", ".join(UPDATE_LAWS)}, got {name!r}',
-                             subject='law', remedy='choose one of them')
-    return UPDATE_LAWS[name]

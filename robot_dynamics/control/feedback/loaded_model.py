@@ -16,7 +16,7 @@ parameters are a convex set, so that all those in between are too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,22 +125,15 @@ class LoadedModel:
 
     def gravity_torque(self, q: FloatArray) -> FloatArray:
         """Gravity efforts of the arm and its payload, shape (n,). N m or N."""
-        if self._before is None:
-            return self._after.gravity_torque(q)
-        return self._between(self._before.gravity_torque(q), self._after.gravity_torque(q))
+        return self._between(lambda dynamics: dynamics.gravity_torque(q))
 
     def inverse_dynamics(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
         """Efforts of a motion, shape (n,). N m or N."""
-        if self._before is None:
-            return self._after.inverse_dynamics(q, v, a)
-        return self._between(self._before.inverse_dynamics(q, v, a),
-                             self._after.inverse_dynamics(q, v, a))
+        return self._between(lambda dynamics: dynamics.inverse_dynamics(q, v, a))
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Mass matrix, shape (n, n), a new array."""
-        if self._before is None:
-            return self._after.mass_matrix(q)
-        return self._between(self._before.mass_matrix(q), self._after.mass_matrix(q))
+        return self._between(lambda dynamics: dynamics.mass_matrix(q))
 
     def mass_and_gravity(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mass matrix without payload, and gravity with it, new arrays.
@@ -150,7 +143,12 @@ class LoadedModel:
         mass, _, gravity = self.empty.matrices(q, self._still)
         return mass, self.gravity_torque(q) if self.is_loaded else gravity
 
-    def _between(self, before: FloatArray, after: FloatArray) -> FloatArray:
+    def _between(self, equation: Callable[[Dynamics], FloatArray]) -> FloatArray:
+        """Value of an equation, between those before and after a change of the payload."""
+        after = equation(self._after)
+        if self._before is None:
+            return after
+        before = equation(self._before)
         return before + self.share * (after - before)
 
 

@@ -309,14 +309,12 @@ class FeedforwardLQController(LawWithPayload):
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Write errors and their norm; return the desired motion as arrays for the kernels."""
         # Positions and velocities in one unit, so that their sum is one.
-        share = self.design.time_constant
+        rest = (self._turns, self.design.time_constant, self.e, self.e_dot, self._largest)
         try:
-            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
-                                  self._largest)
+            norm = self._subtract(q, v, q_d, v_d, a_d, *rest)
         except TypeError:  # read-only, strided or of another type: slower, but right
             q, v, q_d, v_d, a_d = (np.array(x, dtype=np.float64) for x in (q, v, q_d, v_d, a_d))
-            norm = self._subtract(q, v, q_d, v_d, a_d, self._turns, share, self.e, self.e_dot,
-                                  self._largest)
+            norm = self._subtract(q, v, q_d, v_d, a_d, *rest)
         if norm == WRONG_SIZE:
             raise DimensionError(f'must have shape ({self.robot.n},)',
                                  subject='q, v, q_d, v_d and a_d',

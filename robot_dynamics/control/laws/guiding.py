@@ -42,7 +42,13 @@ from typing import NoReturn
 
 import numpy as np
 
-from robot_dynamics.control.checks import exceeds, not_negative, positive, rounded_down
+from robot_dynamics.control.checks import (
+    check_fields,
+    exceeds,
+    not_negative,
+    positive,
+    rounded_down,
+)
 from robot_dynamics.control.feedback.gains import RATE_MARGIN, FeedbackGains, dead_time
 from robot_dynamics.control.laws.model_based import ModelController
 from robot_dynamics.dynamics import Dynamics
@@ -94,10 +100,9 @@ class GuidingSettings:
     coulomb_velocity: float = 0.05
 
     def __post_init__(self) -> None:
-        for name, unit in (('damping', '1/s'), ('friction_help', ''), ('grip', 'rad/s^2'),
-                           ('largest_handover', '')):
-            not_negative(name, getattr(self, name), unit)
-        positive('coulomb_velocity', self.coulomb_velocity, 'rad/s')
+        check_fields(self, not_negative, damping='1/s', friction_help='', grip='rad/s^2',
+                     largest_handover='')
+        check_fields(self, positive, coulomb_velocity='rad/s')
         for speed in np.ravel(self.largest_speed):
             positive('largest_speed', speed, 'rad/s')
         if self.friction_help >= 1.0:
@@ -219,13 +224,13 @@ class GuidingController(ModelController):
             Where the state is not finite.
         """
         settings, gains = self.settings, self.feedback.gains
+        rest = (dt, self._turns, self._range, gains.bandwidth, gains.error_rate, self._yield,
+                settings.damping, self.rest, self._u)
         try:
-            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
-                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+            bad = self._guide(q, v, *rest)
         except TypeError:  # read-only, strided or of another type: slower, but right
             q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-            bad = self._guide(q, v, dt, self._turns, self._range, gains.bandwidth,
-                              gains.error_rate, self._yield, settings.damping, self.rest, self._u)
+            bad = self._guide(q, v, *rest)
         if bad >= 0:
             self._refuse(q, v, bad)
         mass, self.tau_model = self.model.mass_and_gravity(q)

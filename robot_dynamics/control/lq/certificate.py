@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.control.checks import finite_array, not_negative, positive
+from robot_dynamics.control.checks import check_fields, finite_array, not_negative, positive
 from robot_dynamics.control.feedback.gains import dead_time
 from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.rules import GainRule
@@ -237,8 +237,7 @@ class ModelErrors:
     payload: float = 2.0
 
     def __post_init__(self) -> None:
-        for name in ('masses', 'lengths', 'payload'):
-            object.__setattr__(self, name, not_negative(name, getattr(self, name), '%'))
+        check_fields(self, not_negative, masses='%', lengths='%', payload='%')
         for name in ('masses', 'lengths'):
             if getattr(self, name) >= 100.0:
                 raise ParameterError(f'must be below 100 %, got {getattr(self, name):g} %',

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.checks import not_negative, number, positive
+from robot_dynamics.control.checks import check_fields, not_negative, number, positive
 from robot_dynamics.errors import ControlError, ParameterError, StopRequestedError
 from robot_dynamics.model.arrays import FloatArray
 
@@ -167,11 +167,9 @@ class Schedule:
     rescale: float = 1.0
 
     def __post_init__(self) -> None:
-        not_negative('eps0', self.eps0, 'rad or m')
-        not_negative('eps1', self.eps1, 'rad or m')
-        positive('eps2', self.eps2, 'rad or m')
+        check_fields(self, not_negative, eps0='rad or m', eps1='rad or m', update_period='s')
+        check_fields(self, positive, eps2='rad or m')
         positive('debounce', self.debounce)
-        not_negative('update_period', self.update_period, 's')
         if not max(self.eps0, self.eps1) < self.eps2:
             raise ControlError(f'must be above eps0 and eps1, got {self.eps2:g}', subject='eps2',
                                remedy=f'set it above {max(self.eps0, self.eps1):g} rad or m')

@@ -73,11 +73,8 @@ class FeedforwardModel(LoadedModel):
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Derivatives at a point, or at many with arguments of shape (k, n)."""
-        parts: tuple[FloatArray, ...] = self._after.inverse_dynamics_derivatives(q, v, a)
-        if self._before is not None:
-            before = self._before.inverse_dynamics_derivatives(q, v, a)
-            parts = tuple(map(self._between, before, parts))
-        # The kernels of the gains need contiguous arrays; mimic joints make others.
-        dtau_dq, dtau_dv, M = map(np.ascontiguousarray, parts)
+        # Stacked, which makes them contiguous: the kernels of the gains need that.
+        dtau_dq, dtau_dv, M = self._between(
+            lambda dynamics: np.stack(dynamics.inverse_dynamics_derivatives(q, v, a)))
         dtau_dv[..., self._diagonal, self._diagonal] += self._damping
         return LinearPoint(dtau_dq, dtau_dv, M)

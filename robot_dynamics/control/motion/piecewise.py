@@ -65,13 +65,19 @@ class PiecewiseMotion:
     def followed_by(self, other: PiecewiseMotion) -> PiecewiseMotion:
         """These pieces with others after them."""
         return PiecewiseMotion(np.concatenate((self.begins, other.begins)),
-                      np.concatenate((self.origins, other.origins)),
-                      np.concatenate((self.coefficients, other.coefficients)),
-                      self.stages + other.stages)
+                               np.concatenate((self.origins, other.origins)),
+                               np.concatenate((self.coefficients, other.coefficients)),
+                               self.stages + other.stages)
 
     def _part(self, part: slice) -> PiecewiseMotion:
         return PiecewiseMotion(self.begins[part].copy(), self.origins[part].copy(),
-                      self.coefficients[part].copy(), self.stages[part])
+                               self.coefficients[part].copy(), self.stages[part])
+
+    def at(self, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Position, velocity and acceleration at a time, new arrays of shape (n,)."""
+        q, v, a = np.empty((3, self.coefficients.shape[2]))
+        evaluate_pieces.call(self.begins, self.origins, self.coefficients, t, q, v, a)
+        return q, v, a
 
 
 def resting(q: FloatArray) -> PiecewiseMotion:
@@ -109,30 +115,24 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
 def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
             coast: float) -> PiecewiseMotion:
     """Pieces from a motion at t to rest, and the rest."""
-    begins: list[float] = []
-    coefficients: list[FloatArray] = []
-    stages: list[Stage] = []
-
-    def add(begin: float, piece: FloatArray, stage: Stage) -> None:
-        begins.append(begin)
-        coefficients.append(piece)
-        stages.append(stage)
-
+    pieces: list[tuple[float, FloatArray, Stage]] = []
     last_stage = Stage.REST
     if np.abs(v).max() > AT_REST:
         last_stage = Stage.STARVED
         if coast > 0.0:
-            add(t, uniform(q, v, a), Stage.MOVE)
-            q, v, a = evaluate(coefficients[-1], coast)
+            pieces.append((t, uniform(q, v, a), Stage.MOVE))
+            q, v, a = evaluate(pieces[-1][1], coast)
             t += coast
         else:
             a = np.where(a * v < 0.0, a, 0.0)
         duration = max(SHORTEST_STOP, STOP_PEAK * float(np.abs(v).max()) / stop_acceleration)
-        add(t, stop(duration, q, v, a), Stage.STARVED)
-        q = evaluate(coefficients[-1], duration)[0]
+        pieces.append((t, stop(duration, q, v, a), Stage.STARVED))
+        q = evaluate(pieces[-1][1], duration)[0]
         t += duration
-    add(t, rest(q), last_stage)
-    return PiecewiseMotion(np.array(begins), np.array(begins), np.stack(coefficients), stages)
+    pieces.append((t, rest(q), last_stage))
+    begins, coefficients, stages = zip(*pieces, strict=True)
+    return PiecewiseMotion(np.array(begins), np.array(begins), np.stack(coefficients),
+                           list(stages))
 
 
 def _derivatives(times: FloatArray, q: FloatArray,
@@ -196,9 +196,7 @@ def uniform(q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
 
 def rest(q: FloatArray) -> FloatArray:
     """Piece that stays where it is, shape (6, n)."""
-    coefficients = np.zeros((ORDER, q.size))
-    coefficients[0] = q
-    return coefficients
+    return uniform(q, np.zeros_like(q), np.zeros_like(q))
 
 
 def evaluate(coefficients: FloatArray, t: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -250,24 +248,6 @@ def _piece_at(begins, count, t):
     return low
 
 
-@helper
-def _position(c, k, i, t):
-    return c[k, 0, i] + t * (c[k, 1, i] + t * (c[k, 2, i] + t * (
-        c[k, 3, i] + t * (c[k, 4, i] + t * c[k, 5, i]))))
-
-
-@helper
-def _velocity(c, k, i, t):
-    return c[k, 1, i] + t * (2.0 * c[k, 2, i] + t * (
-        3.0 * c[k, 3, i] + t * (4.0 * c[k, 4, i] + t * 5.0 * c[k, 5, i])))
-
-
-@helper
-def _acceleration(c, k, i, t):
-    return 2.0 * c[k, 2, i] + t * (6.0 * c[k, 3, i] + t * (
-        12.0 * c[k, 4, i] + t * 20.0 * c[k, 5, i]))
-
-
 @kernel('i8(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1])')
 def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
     """Write the motion at t to q, v, a (n,); return the index of its piece."""
@@ -275,9 +255,13 @@ def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
     # The first piece may begin at -inf: before its origin the motion rests.
     s = max(t - origins[k], 0.0)
     for i in range(q.size):
-        q[i] = _position(coefficients, k, i, s)
-        v[i] = _velocity(coefficients, k, i, s)
-        a[i] = _acceleration(coefficients, k, i, s)
+        # Horner's scheme, carried on to the derivatives.
+        position, velocity, half = 0.0, 0.0, 0.0
+        for j in range(ORDER - 1, -1, -1):
+            half = velocity + s * half
+            velocity = position + s * velocity
+            position = coefficients[k, j, i] + s * position
+        q[i], v[i], a[i] = position, velocity, 2.0 * half
     return k
 
 

@@ -190,8 +190,7 @@ class TrajectoryBuffer:
 
     def sample(self, t: float) -> Motion:
         """Motion at a time as new arrays q, v, a of shape (n,)."""
-        n = len(self.joint_names)
-        q, v, a = np.empty(n), np.empty(n), np.empty(n)
+        q, v, a = np.empty((3, len(self.joint_names)))
         self.sample_into(t, q, v, a)
         return q, v, a
 
@@ -246,7 +245,7 @@ class TrajectoryBuffer:
             raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
                                   remedy='compare the clocks, or send it without a stamp: it '
                                          'starts on arrival then')
-        here = self._motion(old, t)
+        here = old.at(t)
         junction = Junction(t, *here, here[0] if measured is None else measured)
         self._limits.check_points(given, junction.q, junction.measured)
         join = self._connected if times[0] > t + SHORTEST_SEGMENT else self._taken_over
@@ -274,7 +273,7 @@ class TrajectoryBuffer:
         """Motion that joins a trajectory already under way at the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
-        q, v, a = self._motion(new, junction.t)
+        q, v, a = new.at(junction.t)
         turns = self._turns(junction.q, q)
         new.coefficients[:, 0] += turns
         q += turns
@@ -302,7 +301,7 @@ class TrajectoryBuffer:
 
     def _bridge(self, junction: Junction, joined: float, new: PiecewiseMotion) -> PiecewiseMotion:
         """Quintic from the junction to the state of a motion when it is joined."""
-        there = self._motion(new, joined)
+        there = new.at(joined)
         begin = np.array([junction.t])
         coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
                                junction.a[None], *(x[None] for x in there))
@@ -312,13 +311,6 @@ class TrajectoryBuffer:
         """Full turns that bring continuous joints nearest to their present position, rad."""
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
-
-    def _motion(self, pieces: PiecewiseMotion, t: float) -> Motion:
-        """Motion at a time as new arrays."""
-        n = len(self.joint_names)
-        q, v, a = np.empty(n), np.empty(n), np.empty(n)
-        self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
-        return q, v, a
 
     def _anchored(self) -> PiecewiseMotion:
         if self._pieces is None:
