@@ -28,6 +28,9 @@ from robot_dynamics.model.robot import Robot
 
 Result = TypeVar('Result')
 
+#: Stands for the argument after the arrays where a call has none.
+LEFT_OUT: Any = object()
+
 BACKENDS = ('auto', 'numba', 'c')
 
 #: Names the backend that 'auto' stands for, for a program as a whole.
@@ -71,6 +74,7 @@ class Caller:
         if self._library is not None:
             self._names = robot_c.names_of(robot)
             self._constants = robot_c.constants(robot, armature, np.array(robot.parameters))
+        self._singles: dict[Any, Callable[..., Any]] = {}
 
     def evaluate(self, equation: Equation, rows: Sequence[FloatArray],
                  first: FloatArray | None = None, out: FloatArray | None = None,
@@ -110,6 +114,18 @@ class Caller:
                              max(PIECE, -(-count // (4 * self.threads))))
         return outputs, next((status for status in list(statuses) if status), 0)
 
+    def one_sample(self, equation: Equation, rows: Sequence[FloatArray],
+                   first: FloatArray | None = None) -> list[FloatArray] | None:
+        """Results of a single sample, or None where `evaluate` finds what is wrong."""
+        key = equation if first is None else (equation, first.tobytes())
+        if key not in self._singles:
+            entries: dict[Any, Any] = {}
+            self.add_entry(entries, LEFT_OUT, equation, '', first)
+            self._singles[key] = self.function(equation.name, '', equation, _nothing, entries, '')
+        found = self._singles[key](*(row[0] for row in rows))
+        return found if found is None else \
+            list(found) if len(equation.outputs) > 1 else [found]
+
     def function(self, name: str, text: str, equation: Equation, general: Callable[..., Any],
                  entries: dict[Any, Any], key: str, result: type | None = None,
                  ) -> Callable[..., Any]:
@@ -124,15 +140,15 @@ class Caller:
         general : callable
             The general method.
         entries : dict
-            Filled by `add_entry`: what an argument after the arrays stands for, None for no
-            such argument.
+            Filled by `add_entry`: what an argument after the arrays stands for, LEFT_OUT
+            for no such argument.
         key : str
             Name of that argument.
         result : type, optional
             Named tuple of the results.
         """
         if self._gate is not None:
-            default = entries.get(None)
+            default = entries.get(LEFT_OUT)
             if default is None:
                 inputs = equation.inputs[1:]
                 default = entry(0, self._data, [self._length(axes) for axes in inputs], ())
@@ -146,7 +162,7 @@ class Caller:
                 return general(*arguments, **named)
             arrays = arguments[:required]
             try:
-                firsts, sizes, shapes = entries[None if count == required else arguments[-1]]
+                firsts, sizes, shapes = entries[LEFT_OUT if count == required else arguments[-1]]
                 for x in arrays:
                     if type(x) is not plain:  # numba takes subclasses for arrays
                         return general(*arguments)
@@ -166,7 +182,7 @@ class Caller:
 
     def add_entry(self, entries: dict[Any, Any], key: Any, equation: Equation, name: str,
                   first: FloatArray | None = None, result: type | None = None) -> None:
-        """Add what `function` does for an argument after the arrays; None for none."""
+        """Add what `function` does for an argument after the arrays, or LEFT_OUT."""
         shapes = self.shapes(equation, first)
         if self._gate is None:
             entries[key] = ([] if first is None else [first.ravel()],
@@ -205,6 +221,10 @@ class Caller:
             address: Any = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
             return address, self._constants
         return equation.address(), data
+
+
+def _nothing(*_: Any) -> None:
+    """The general method of a function of `one_sample`: its caller goes on by itself."""
 
 
 def _find(robot: Robot, backend: str) -> tuple[Gate | None, ctypes.CDLL | None]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import joint_terms, least_squares
-from robot_dynamics.dynamics.caller import Caller, in_pieces
+from robot_dynamics.dynamics.caller import LEFT_OUT, Caller, in_pieces
 from robot_dynamics.dynamics.kernels import (
     coriolis,
     effort_derivatives,
@@ -163,6 +163,7 @@ _PLAIN: dict[str, tuple[Equation, type | None]] = {
     'forward_dynamics_derivatives': (forward_dynamics.forward_dynamics_derivatives,
                                      ForwardDynamicsDerivatives),
     'matrix_time_derivatives': (time_derivatives.matrix_time_derivatives, MatrixTimeDerivatives),
+    'inverse_dynamics_rates': (effort_rates.inverse_dynamics_rates, InverseDynamicsRates),
     'com_position': (kinematics.com_position, None),
     'com_jacobian': (kinematics.com_jacobian, None),
     'forward_kinematics': (kinematics.forward_kinematics, None),
@@ -375,8 +376,7 @@ class Dynamics:
         >>> dynamics.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 0.0], push).round(3)
         array([27.194,  5.275])
         """
-        samples = self._gather(q=q, v=v, a=a)
-        tau = self._evaluate('inverse_dynamics', samples)[0]
+        tau = self._evaluate('inverse_dynamics', q=q, v=v, a=a)
         return tau if external is None else tau - self._external_efforts(q, external)
 
     def gravity_torque(self, q: ArrayLike) -> FloatArray:
@@ -444,7 +444,7 @@ class Dynamics:
         """
         if external is not None:
             tau = np.asarray(tau) + self._external_efforts(q, external)
-        return self._evaluate('forward_dynamics', self._gather(q=q, v=v, tau=tau))[0]
+        return self._evaluate('forward_dynamics', q=q, v=v, tau=tau)
 
     def matrices(self, q: ArrayLike, v: ArrayLike,
                  out: tuple[FloatArray, FloatArray, FloatArray] | None = None,
@@ -476,9 +476,10 @@ class Dynamics:
         array([[1.421, 0.359],
                [0.359, 0.145]])
         """
-        results = self._evaluate('matrices', self._gather(q=q, v=v))
-        M, C, g = results if out is None else _written(out, results, ('M', 'C', 'g'))
-        return M, C, g
+        if out is not None:
+            M, C, g = _written(out, self.matrices(q, v), ('M', 'C', 'g'))
+            return M, C, g
+        return self._evaluate('matrices', q=q, v=v)
 
     def mass_matrix(self, q: ArrayLike) -> FloatArray:
         """Mass matrix M with the armature (see `Dynamics`).
@@ -501,7 +502,7 @@ class Dynamics:
         array([[1.443, 0.37 ],
                [0.37 , 0.145]])
         """
-        return self._evaluate('mass_matrix', self._gather(q=q))[0]
+        return self._evaluate('mass_matrix', q=q)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, factorisation: str = 'christoffel',
                         ) -> FloatArray:
@@ -620,6 +621,8 @@ class Dynamics:
         >>> bool(np.allclose(Y @ robot.parameters, dynamics.inverse_dynamics(q, v, a)))
         True
         """
+        if _is_for_one_sample(out):
+            return _filled(out, self.regressor(q, v, a, terms))
         choice = self._choose('regressor', terms)
         return self._regressors(choice, self._gather(q=q, v=v, v_r=v, a=a), out)
 
@@ -654,6 +657,8 @@ class Dynamics:
         >>> bool(np.allclose(Yr @ dynamics.parameters, M @ a_r + C @ v_r + g))
         True
         """
+        if _is_for_one_sample(out):
+            return _filled(out, self.slotine_li_regressor(q, v, v_r, a_r, terms))
         choice = self._choose('slotine_li_regressor', terms)
         return self._regressors(choice, self._gather(q=q, v=v, v_r=v_r, a_r=a_r), out)
 
@@ -817,10 +822,10 @@ class Dynamics:
         array([[-0.049,  0.736],
                [ 0.736,  0.736]])
         """
-        results = self._evaluate('inverse_dynamics_derivatives', self._gather(q=q, v=v, a=a))
         if out is not None:
-            results = list(_written(out, results, InverseDynamicsDerivatives._fields))
-        return InverseDynamicsDerivatives(*results)
+            computed = self.inverse_dynamics_derivatives(q, v, a)
+            return InverseDynamicsDerivatives(*_written(out, computed, computed._fields))
+        return self._evaluate('inverse_dynamics_derivatives', q=q, v=v, a=a)
 
     def forward_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike,
                                      ) -> ForwardDynamicsDerivatives:
@@ -857,8 +862,7 @@ class Dynamics:
         >>> bool(np.allclose(found.da_dtau @ dynamics.mass_matrix(q), np.eye(2)))
         True
         """
-        return ForwardDynamicsDerivatives(*self._evaluate(
-            'forward_dynamics_derivatives', self._gather(q=q, v=v, tau=tau)))
+        return self._evaluate('forward_dynamics_derivatives', q=q, v=v, tau=tau)
 
     def linearise(self, q: ArrayLike, v: ArrayLike, *, tau: ArrayLike | None = None,
                   a: ArrayLike | None = None) -> LinearModel:
@@ -954,8 +958,7 @@ class Dynamics:
         (array([25.751,  4.905]), array([0., 0.]))
         """
         self.robot.require_single_coordinates('a derivative of efforts by time')
-        samples = self._gather(q=q, v=v, a=a, jerk=jerk, snap=snap)
-        return InverseDynamicsRates(*self._run(effort_rates.inverse_dynamics_rates, samples))
+        return self._evaluate('inverse_dynamics_rates', q=q, v=v, a=a, jerk=jerk, snap=snap)
 
     def matrix_time_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                 out: tuple[FloatArray, ...] | None = None,
@@ -983,10 +986,10 @@ class Dynamics:
         >>> bool(np.allclose(found.M_dot, found.C + found.C.T))
         True
         """
-        results = self._evaluate('matrix_time_derivatives', self._gather(q=q, v=v, a=a))
         if out is not None:
-            results = list(_written(out, results, MatrixTimeDerivatives._fields))
-        return MatrixTimeDerivatives(*results)
+            computed = self.matrix_time_derivatives(q, v, a)
+            return MatrixTimeDerivatives(*_written(out, computed, computed._fields))
+        return self._evaluate('matrix_time_derivatives', q=q, v=v, a=a)
 
     def time_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                          factorisation: str = 'christoffel') -> TimeDerivatives:
@@ -1071,9 +1074,8 @@ class Dynamics:
         array([[-0.342, -0.171],
                [-0.171,  0.   ]])
         """
-        kind = np.array([_kind_of(factorisation)])
-        return StateDerivatives(*self._run(matrix_derivatives.state_derivatives,
-                                           self._gather(q=q, v=v), kind))
+        return self._factorised('state_derivatives', matrix_derivatives.state_derivatives,
+                                factorisation, StateDerivatives, q, v)
 
     def parameter_derivatives(self, q: ArrayLike, v: ArrayLike,
                               factorisation: str = 'christoffel') -> ParameterDerivatives:
@@ -1113,9 +1115,8 @@ class Dynamics:
         >>> bool(np.allclose(g, dynamics.gravity_torque([0.3, -0.2])))
         True
         """
-        kind = np.array([_kind_of(factorisation)])
-        return ParameterDerivatives(*self._run(matrix_derivatives.parameter_derivatives,
-                                               self._gather(q=q, v=v), kind))
+        return self._factorised('parameter_derivatives', matrix_derivatives.parameter_derivatives,
+                                factorisation, ParameterDerivatives, q, v)
 
     # ---- kinematics ----
     #
@@ -1147,13 +1148,12 @@ class Dynamics:
         >>> dynamics.forward_kinematics([0.0, 0.0], 'link2')[:3, 3].round(3)
         array([0.45, 0.  , 0.  ])
         """
-        frame = None if link is None else self._frame(link)
-        samples = self._gather(q=q)
-        poses = self._evaluate('forward_kinematics', samples)[0]
-        if frame is None:
-            return poses
+        if link is None:
+            return self._evaluate('forward_kinematics', q=q)
+        frame = self._frame(link)
+        poses = self.forward_kinematics(q)
         if frame.body < 0:
-            return np.broadcast_to(frame.pose, (*samples.shape, 4, 4)).copy()
+            return np.broadcast_to(frame.pose, (*poses.shape[:-3], 4, 4)).copy()
         return product(poses[..., frame.body, :, :], frame.pose)
 
     def jacobian(self, q: ArrayLike, link: str, axes: str = 'base') -> FloatArray:
@@ -1249,6 +1249,8 @@ class Dynamics:
         (6, 2)
         """
         frame = self._packed_frame(link, axes)
+        if axes == 'base':
+            self._open('jacobian_ddot', kinematics.jacobian_ddot, link, frame, 'link')
         return self._run(kinematics.jacobian_ddot, self._gather(q=q, v=v, a=a), frame)[0]
 
     def jacobian_derivatives(self, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
@@ -1279,6 +1281,9 @@ class Dynamics:
         (2, 6, 2)
         """
         frame = self._packed_frame(link, axes)
+        if axes == 'base':
+            self._open('jacobian_derivatives', kinematics.jacobian_derivatives, link, frame,
+                       'link', JacobianDerivatives)
         return JacobianDerivatives(*self._run(kinematics.jacobian_derivatives,
                                               self._gather(q=q, v=v), frame))
 
@@ -1308,7 +1313,7 @@ class Dynamics:
         array([ 0.404, -0.014,  0.001])
         """
         self._require_mass()
-        return self._evaluate('com_position', self._gather(q=q))[0]
+        return self._evaluate('com_position', q=q)
 
     def com_jacobian(self, q: ArrayLike) -> FloatArray:
         """Jacobian of the centre of mass of all moving links.
@@ -1341,19 +1346,26 @@ class Dynamics:
                [ 0.404,  0.077]])
         """
         self._require_mass()
-        return self._evaluate('com_jacobian', self._gather(q=q))[0]
+        return self._evaluate('com_jacobian', q=q)
 
     # ---- from arguments to equations ----
 
-    def _evaluate(self, name: str, samples: Samples) -> list[FloatArray]:
-        """Results of a method of `_PLAIN`, after which plain arrays go past it."""
+    def _evaluate(self, name: str, **arguments: ArrayLike) -> Any:
+        """Result of a method of `_PLAIN`, after which plain arrays go past it."""
         equation, result = _PLAIN[name]
-        self._open(name, equation, None, None, '', result)
-        return self._run(equation, samples)
+        self._open(name, equation, LEFT_OUT, None, '', result)
+        found = self._run(equation, self._gather(**arguments))
+        if len(found) == 1:
+            return found[0]
+        return tuple(found) if result is None else result(*found)
 
     def _run(self, equation: Equation, samples: Samples, first: FloatArray | None = None,
              ) -> list[FloatArray]:
         """Results of an equation in the shape of the batch."""
+        if not samples.shape:
+            found = self._caller.one_sample(equation, samples.rows, first)
+            if found is not None:
+                return found
         results, status = self._caller.evaluate(equation, samples.rows, first)
         if status:
             self._refuse_to_accelerate(samples.rows[0], status - 1)
@@ -1370,6 +1382,15 @@ class Dynamics:
             self.__dict__[name] = self._caller.function(
                 name, getattr(type(self), name).__doc__ or '', equation,
                 getattr(type(self), name).__get__(self), entries, key_name, result)
+
+    def _factorised(self, name: str, equation: Equation, factorisation: str, result: type,
+                    q: ArrayLike, v: ArrayLike) -> Any:
+        """Result of a method of q, v and a factorisation; plain arrays go past it from now on."""
+        kind = np.array([_kind_of(factorisation)])
+        for known, of_known in ((LEFT_OUT, np.array([FACTORISATIONS['christoffel']])),
+                                (factorisation, kind)):
+            self._open(name, equation, known, of_known, 'factorisation', result)
+        return result(*self._run(equation, self._gather(q=q, v=v), kind))
 
     def _regressors(self, choice: FloatArray, samples: Samples, out: FloatArray | None,
                     ) -> FloatArray:
@@ -1392,7 +1413,7 @@ class Dynamics:
         equation = {'adaptive_terms': slotine_li.adaptive_terms}.get(
             name, slotine_li.slotine_li_regressor)
         if name != 'regressor' or self.backend == 'c':
-            self._open(name, equation, None, self._choices[()], 'terms')
+            self._open(name, equation, LEFT_OUT, self._choices[()], 'terms')
             self._open(name, equation, terms, self._choices[terms], 'terms')
         return self._choices[terms]
 
@@ -1495,10 +1516,20 @@ def _counted(robot: Robot, names: Sequence[str]) -> tuple[int, str]:
     return len(names), f'one value for each of the {len(names)} {what} {", ".join(names)}'
 
 
-def _written(out: tuple[FloatArray, ...], results: Sequence[FloatArray],
+def _written(out: tuple[FloatArray, ...], results: tuple[FloatArray, ...],
              names: tuple[str, ...]) -> tuple[FloatArray, ...]:
     """``out`` with the results in it."""
-    write_several(check_several(out, names), tuple(results), names)
+    write_several(check_several(out, names), results, names)
+    return out
+
+
+def _is_for_one_sample(out: FloatArray | None) -> TypeGuard[FloatArray]:
+    """Whether a regressor is to be written into a matrix: made in new memory and copied."""
+    return isinstance(out, np.ndarray) and out.ndim == 2
+
+
+def _filled(out: FloatArray, result: FloatArray) -> FloatArray:
+    check_out(out, result.shape)[...] = result
     return out
 
 

@@ -64,6 +64,9 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
 
 def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """``out`` as a plain array, if results of this shape can be written into it."""
+    if type(out) is np.ndarray and out.dtype == _FLOAT64 and out.shape == shape \
+            and out.flags.carray:
+        return out
     remedy = f'give a C-contiguous, writeable float64 array of shape {shape}, or none'
     if not isinstance(out, np.ndarray):
         raise DimensionError(f'is a {type(out).__name__}, not an array', subject='out',

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the methods accept, refuse and leave alone."""
 
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import DimensionError, ModelError
+from robot_dynamics.errors import DimensionError, ModelError, ParameterError
 
 METHODS = {
     'inverse_dynamics': 3, 'mass_matrix': 1, 'coriolis_matrix': 2, 'gravity_torque': 1,
@@ -194,3 +195,57 @@ def test_threads_do_not_disturb_each_other(dynamics):
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def calls(n):
+    """Calls on one sample with options, by what they are."""
+    q, v, a, jerk, snap = np.random.default_rng(7).uniform(-1.5, 1.5, (5, n))
+    return {
+        'matrices out': ('matrices', [q, v], {'out': (
+            np.zeros((n, n)), np.zeros((n, n)), np.zeros(n))}),
+        'regressor out': ('regressor', [q, v, a], {'out': np.zeros((n, 10 * n))}),
+        'regressor out, a term': ('slotine_li_regressor', [q, v, v, a, ('viscous',)],
+                                  {'out': np.zeros((n, 11 * n))}),
+        'derivatives out': ('inverse_dynamics_derivatives', [q, v, a],
+                            {'out': tuple(np.zeros((3, n, n)))}),
+        'rates': ('inverse_dynamics_rates', [q, v, a, jerk, snap], {}),
+        'state': ('state_derivatives', [q, v], {}),
+        'state, Garofalo': ('state_derivatives', [q, v, 'garofalo'], {}),
+        'parameters': ('parameter_derivatives', [q, v], {}),
+        'C, Garofalo': ('coriolis_matrix', [q, v, 'garofalo'], {}),
+        'time, Garofalo': ('time_derivatives', [q, v, a, 'garofalo'], {}),
+        'pose': ('forward_kinematics', [q, 'b2'], {}),
+        'Jacobian, link axes': ('jacobian', [q, 'b2', 'link'], {}),
+        'Jacobian, second rate': ('jacobian_ddot', [q, v, a, 'b2'], {}),
+        'Jacobian, derivatives': ('jacobian_derivatives', [q, v, 'b2', 'link'], {}),
+    }
+
+
+@pytest.mark.parametrize('backend', ['numba', 'auto'])
+@pytest.mark.parametrize('name', calls(1))
+def test_one_sample_with_options_is_right_and_short(tree, name, backend):
+    dynamics = Dynamics(tree(3, 6), backend=backend)
+    method, given, named = calls(6)[name]
+    batch = [np.tile(x, (2, 1)) if isinstance(x, np.ndarray) else x for x in given]
+    expected = [x[1] for x in results(getattr(dynamics, method)(*batch))]
+    for _ in range(3):
+        for ours, right in zip(results(getattr(dynamics, method)(*given, **named)), expected,
+                               strict=True):
+            np.testing.assert_allclose(ours, right, rtol=1e-12, atol=1e-12)
+    entered = []
+    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name)
+                   if event == 'call' else None)
+    try:
+        getattr(dynamics, method)(*given, **named)
+    finally:
+        sys.setprofile(None)
+    # The way of batches enters 60 to 130 functions of Python.
+    assert len(entered) <= 55, entered
+
+
+def test_none_is_no_list_of_terms_at_any_call(dynamics):
+    q = np.zeros(6)
+    for _ in range(2):
+        with pytest.raises(ParameterError, match='terms must be a list of joint terms, got None'):
+            dynamics.slotine_li_regressor(q, q, q, q, None)
+        dynamics.slotine_li_regressor(q, q, q, q)
