@@ -26,7 +26,7 @@ and X_2 of eq. (53) has E_l for each of six parameters (entry (3,1) of eq. (16) 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -116,11 +116,6 @@ class LinkBlocks:
         return [[x - w + z for x, w, z in zip(*rows, strict=True)]
                 for rows in zip(self.X, self.W, self.Z, strict=True)]
 
-    def block(self, name: str, number: int) -> Rows:
-        """Block 0, 1 or 2 of ``X``, ``W`` or ``Z``."""
-        columns = (slice(0, 1), slice(1, 4), slice(4, 10))[number]
-        return [row[columns] for row in getattr(self, name)]
-
 
 class Lagrangian:
     """Kinetic and potential energy of a robot at positions q, differentiated on a tape."""
@@ -191,8 +186,8 @@ class Lagrangian:
     def slotine_li_blocks(self, v: Sequence[Scalar], v_r: Sequence[Scalar],
                           a_r: Sequence[Scalar]) -> list[LinkBlocks]:
         """Blocks of Yr for each body, eq. (52)-(60)."""
-        return [LinkBlocks(X=self._columns(self._x_r(B, v, v_r, a_r) for B in tensors),
-                           W=self._columns(self._w(B, v, v_r) for B in tensors),
+        return [LinkBlocks(X=_columns(self._x_r(B, v, v_r, a_r) for B in tensors),
+                           W=_columns(self._w(B, v, v_r) for B in tensors),
                            Z=self._gravity(i)) for i, tensors in enumerate(self.inertia)]
 
     def classical_blocks(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> list[LinkBlocks]:
@@ -202,8 +197,8 @@ class Lagrangian:
         def momentum_rate(B: Rows) -> list[Scalar]:
             return [by_time(sum(b * v_j for b, v_j in zip(row, v, strict=True))) for row in B]
 
-        return [LinkBlocks(X=self._columns(momentum_rate(B) for B in tensors),
-                           W=self._columns(self._w(B, v, v) for B in tensors),
+        return [LinkBlocks(X=_columns(momentum_rate(B) for B in tensors),
+                           W=_columns(self._w(B, v, v) for B in tensors),
                            Z=self._gravity(i)) for i, tensors in enumerate(self.inertia)]
 
     def matrices(self, v: Sequence[Scalar], parameters: Sequence[Scalar]
@@ -247,9 +242,10 @@ class Lagrangian:
             rows.append([-dot(Jv, g), *(-by_h(x) for x in g), *[0] * 6])
         return rows
 
-    def _columns(self, vectors) -> Rows:
-        """Rows of a matrix given column by column."""
-        return [list(row) for row in zip(*vectors, strict=True)]
+
+def _columns(vectors: Iterable[list[Scalar]]) -> Rows:
+    """Rows of a matrix given column by column."""
+    return [list(row) for row in zip(*vectors, strict=True)]
 
 
 def regressor_of_blocks(blocks: Sequence[LinkBlocks]) -> Rows:

@@ -37,8 +37,6 @@ from robot_dynamics.model.robot import Robot
 #: How far from an integer the entry of a rotation, or a length in m, may be by rounding.
 ROUNDING = 1e-15
 
-_ONE_COORDINATE = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
-
 
 @dataclass(frozen=True)
 class Constant:
@@ -83,14 +81,13 @@ class Geometry:
 
 def numeric_geometry(robot: Robot) -> Geometry:
     """Geometry of a robot, all numbers; a joint with several coordinates is a `ModelError`."""
-    bodies = tuple(numeric_body(robot, i) for i in range(robot.n_bodies))
+    bodies = tuple(_body(robot, i) for i in range(robot.n_bodies))
     return Geometry(robot.joint_names, bodies, vector_of(robot.gravity))
 
 
-def numeric_body(robot: Robot, i: int) -> Body:
-    """Body i of a robot, all numbers."""
-    kind = robot.joint_types[i]
-    if kind not in _ONE_COORDINATE:
+def _body(robot: Robot, i: int) -> Body:
+    kind = JointType(robot.joint_types[i])
+    if not kind.has_one_coordinate:
         raise ModelError('has several degrees of freedom, but formulas need one a joint',
                          subject=f'joint {robot.body_joint_names[i]}',
                          remedy='give the robot a fixed base, or use Dynamics with its general '
@@ -98,7 +95,7 @@ def numeric_body(robot: Robot, i: int) -> Body:
     pose = robot.placements[i]
     row = robot.coupling[i]
     return Body(
-        parent=int(robot.parents[i]), is_prismatic=kind == JointType.PRISMATIC,
+        parent=int(robot.parents[i]), is_prismatic=kind is JointType.PRISMATIC,
         rotation=(vector_of(pose[0, :3]), vector_of(pose[1, :3]), vector_of(pose[2, :3])),
         point=vector_of(pose[:3, 3]),
         axis=vector_of(robot.axes[i]), offset=vector_of(robot.link_offsets[i]),

@@ -8,7 +8,7 @@ and a LaTeX document.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,20 +19,23 @@ from robot_dynamics.closed_form.recording import (
     Intermediate,
     Output,
     Recording,
+    Step,
     plan,
-    zeros_note,
 )
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 from robot_dynamics.errors import ModelError
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
 
+#: Entries of outputs, by name, that SymPy has written out in some language.
+Matrices = dict[str, list[str]]
+
 
 class Infix:
     """Writes formulas in one language, some by the names given; subclasses spell their parts."""
 
-    #: What stands between factors.
-    times = '*'
+    #: What stands between factors, and between both sides of an equation.
+    times, equals = '*', ' = '
 
     def __init__(self, variables: Mapping[Formula, str]):
         self._variables = variables
@@ -52,6 +55,23 @@ class Infix:
     def call(self, function: str, argument: str) -> str:
         """Spell ``sine`` or ``cosine`` of something."""
         return f'{ {"sine": "sin", "cosine": "cos"}[function]}({argument})'
+
+    def entry(self, output: Output, indices: tuple[int, ...]) -> str:
+        """Spell an entry of an output, at indices from 0."""
+        return f'{output.name}[{", ".join(str(k + 1) for k in indices)}]'
+
+    def equations(self, steps: Iterable[Step]) -> Iterator[str]:
+        """Yield the equations of intermediates and of entries that are not zero."""
+        for step in steps:
+            if isinstance(step, Intermediate):
+                yield f'{self.variable(step.name)}{self.equals}{self.define(step.formula)}'
+            elif isinstance(step, Entry) and not step.is_zero:
+                yield self.equation(step.output, step.place, self.text(step.value))
+
+    def equation(self, output: Output, place: int, value: str) -> str:
+        """Spell the equation of an entry."""
+        indices = divmod(place, output.shape[1]) if len(output.shape) == 2 else (place,)
+        return f'{self.entry(output, indices)}{self.equals}{value}'
 
     def define(self, formula: Formula) -> str:
         """Spell the operation itself of a formula that may have a name."""
@@ -93,6 +113,24 @@ class Infix:
         return f'({text})' if strength < least or text.startswith('-') else text
 
 
+def all_equations(recording: Recording, language: type[Infix], matrices: Matrices | None
+                  ) -> tuple[list[str], list[str]]:
+    """Equations of a recording or of its written out entries, and a note about those left out."""
+    if matrices is None:
+        choice = plan(recording)
+        steps = list(choice.steps())
+        lines = list(language(choice.variables).equations(steps))
+        is_listed = [not step.is_zero for step in steps if isinstance(step, Entry)]
+    else:
+        lines = [language({}).equation(output, place, entry) for output in recording.outputs
+                 for place, entry in enumerate(matrices[output.name]) if entry != '0']
+        is_listed = [entry != '0' for matrix in matrices.values() for entry in matrix]
+    if all(is_listed):
+        return lines, []
+    return lines, ['entries that are not listed are zero' if any(is_listed)
+                   else 'all entries are zero']
+
+
 class PythonText(Infix):
     """Formulas in Python: elements of arrays."""
 
@@ -104,6 +142,10 @@ class PythonText(Infix):
         """Call numpy's function."""
         return f'np.{super().call(function, argument)}'
 
+    def entry(self, output: Output, indices: tuple[int, ...]) -> str:
+        """Element of an array."""
+        return f'{output.name}[{", ".join(map(str, indices))}]'
+
 
 def python_function(recording: Recording) -> str:
     """Write the function ``name(inputs, ...)`` that returns the array of the output.
@@ -113,7 +155,6 @@ def python_function(recording: Recording) -> str:
     choice = plan(recording, reserved=[
         'np', recording.name, *(array.group for array in recording.inputs),
         *(output.name for output in recording.outputs)])
-    writer = PythonText(choice.variables)
     names = ', '.join(array.group for array in recording.inputs)
     lines = [f'def {recording.name}({names}):', f'    """Return the {recording.text}.', '']
     lines += [f'    {array.group}: {array.text}'
@@ -121,13 +162,8 @@ def python_function(recording: Recording) -> str:
               for array in recording.inputs]
     lines.append('    """')
     lines += [f'    {output.name} = np.zeros({output.shape})' for output in recording.outputs]
-    for step in choice.steps():
-        if isinstance(step, Intermediate):
-            lines.append(f'    {step.name} = {writer.define(step.formula)}')
-        elif isinstance(step, Entry) and not step.is_zero:
-            place = step.place if len(step.output.shape) == 1 \
-                else '{}, {}'.format(*divmod(step.place, step.output.shape[1]))
-            lines.append(f'    {step.output.name}[{place}] = {writer.text(step.value)}')
+    lines += [f'    {equation}'
+              for equation in PythonText(choice.variables).equations(choice.steps())]
     lines.append('    return ' + ', '.join(output.name for output in recording.outputs))
     return '\n'.join([*lines, ''])
 
@@ -157,7 +193,7 @@ class WolframText(Infix):
         return f'{super().call(function, "")[:-2].capitalize()}[{argument}]'
 
 
-def wolfram_function(recording: Recording, matrices: dict[str, list[str]] | None = None) -> str:
+def wolfram_function(recording: Recording, matrices: Matrices | None = None) -> str:
     """Write a function of one list for each input, that returns the matrix (or a list).
 
     ``matrices`` are, by output, entries in the language in place of those of the recording.
@@ -216,7 +252,7 @@ _SPECIAL = {character: f'\\{character}' for character in '&%$#_{}'} | {
 class LatexText(Infix):
     """Formulas in LaTeX's mathematics."""
 
-    times = r'\,'
+    times, equals = r'\,', ' &= '
 
     def symbol(self, symbol: Symbol) -> str:
         r"""Write the velocity of joint 1 as \dot{q}_{1}, and so on."""
@@ -238,6 +274,13 @@ class LatexText(Infix):
         if re.fullmatch(r'[A-Za-z]_\{\d+\}', argument):
             return rf'\{super().call(function, "")[:-2]} {argument}'
         return rf'\{super().call(function, "")[:-2]}({argument})'
+
+    def entry(self, output: Output, indices: tuple[int, ...]) -> str:
+        """Write an entry as M_{1,2}."""
+        name = latex_name(output.name)
+        if '_' in name and len(indices) == 2:
+            name = f'{{{name}}}'
+        return f'{name}_{{{",".join(str(k + 1) for k in indices)}}}'
 
 
 def latex_symbol(symbol: Symbol) -> str:
@@ -274,19 +317,10 @@ def latex_text(text: str) -> str:
 
 
 def latex_document(recording: Recording, notes: Sequence[str] = (),
-                   matrices: dict[str, list[str]] | None = None) -> str:
-    """Write a document with all formulas, and notes as paragraphs after the title.
-
-    ``matrices`` are, by output, entries as LaTeX in place of those of the recording.
-    """
-    if matrices is None:
-        lines = list(_recorded(recording))
-        listed = [not step.is_zero for step in plan(recording).steps() if isinstance(step, Entry)]
-    else:
-        lines = [line for output in recording.outputs
-                 for line in _entries(output, matrices[output.name])]
-        listed = [entry != '0' for matrix in matrices.values() for entry in matrix]
-    body = [latex_text(note) + '\n' for note in (*notes, *zeros_note(listed))]
+                   matrices: Matrices | None = None) -> str:
+    """Write a document with all formulas, and notes as paragraphs after the title."""
+    lines, note = all_equations(recording, LatexText, matrices)
+    body = [latex_text(text) + '\n' for text in (*notes, *note)]
     for k in range(0, len(lines), _LINES):
         body += [r'\begin{align*}', ' \\\\\n'.join(lines[k:k + _LINES]), r'\end{align*}']
     title = latex_text(f'{recording.robot}: {recording.text}')
@@ -295,30 +329,3 @@ def latex_document(recording: Recording, notes: Sequence[str] = (),
         r'\usepackage[margin=1cm]{geometry}', r'\allowdisplaybreaks', r'\begin{document}',
         r'\footnotesize',
         rf'\section*{{{title}}}', *body, r'\end{document}', ''])
-
-
-def _recorded(recording: Recording) -> Iterator[str]:
-    """Yield the equations of a recording: intermediates and entries that are not zero."""
-    choice = plan(recording)
-    writer = LatexText(choice.variables)
-    for step in choice.steps():
-        if isinstance(step, Intermediate):
-            yield f'{writer.variable(step.name)} &= {writer.define(step.formula)}'
-        elif isinstance(step, Entry) and not step.is_zero:
-            yield f'{_place(step.output, step.place)} &= {writer.text(step.value)}'
-
-
-def _entries(output: Output, entries: Sequence[str]) -> Iterator[str]:
-    for place, entry in enumerate(entries):
-        if entry != '0':
-            yield f'{_place(output, place)} &= {entry}'
-
-
-def _place(output: Output, place: int) -> str:
-    name = latex_name(output.name)
-    if len(output.shape) == 1:
-        return f'{name}_{{{place + 1}}}'
-    row, column = divmod(place, output.shape[1])
-    if '_' in name:
-        name = f'{{{name}}}'
-    return f'{name}_{{{row + 1},{column + 1}}}'

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,6 @@ from robot_dynamics.closed_form.tape import Scalar, Tape
 from robot_dynamics.errors import ModelError, ParameterError, shown
 from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
 from robot_dynamics.model.robot import Robot
-
-METHODS = ('recursion', 'blocks')
 
 # Text of each array of variables, and the names of its elements for joint k.
 _ARRAYS = {
@@ -100,8 +98,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
     >>> derive(Robot.from_urdf('planar_2r'), 'M').outputs[0].shape
     (2, 2)
     """
-    quantity = _chosen(what, QUANTITIES, 'what')
-    _chosen(method, dict.fromkeys(METHODS, True), 'method')
+    quantity, derived = _chosen(what, QUANTITIES, 'what'), _chosen(method, METHODS, 'method')
     description = source if isinstance(source, Description) \
         else describe(source, symbolic=symbolic)
     tape = Tape()
@@ -121,8 +118,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
     if description.units:
         inputs.append(Input(CONSTANTS, tuple(description.units), 'lengths, m, and gravity, m/s^2'))
     _check_names(inputs)
-    make = _BY_BLOCKS if method == 'blocks' else _BY_RECURSION
-    entries: Any = make[what](tape, geometry, arrays, parameters)
+    entries: Any = derived(what, tape, geometry, arrays, parameters)
     is_matrix = isinstance(entries[0], list)
     output = Output(
         quantity.symbol, (len(entries), len(entries[0])) if is_matrix else (len(entries),),
@@ -159,43 +155,33 @@ def _chosen(name: str, known: Mapping[str, Any], subject: str) -> Any:
 
 
 _Arrays = dict[str, list[Scalar]]
-_Maker = Callable[[Tape, Geometry, _Arrays, list[Scalar]], 'Rows | list[Scalar]']
 
 
-def _blocks(tape: Tape, geometry: Geometry, x: _Arrays) -> Rows:
-    lagrangian = Lagrangian(tape, geometry, x['q'])
-    return regressor_of_blocks(
-        lagrangian.classical_blocks(x['v'], x['a']) if 'a' in x
-        else lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']))
+def _by_recursion(what: str, tape: Tape, arm: Geometry, x: _Arrays, pi: list[Scalar]
+                  ) -> Rows | list[Scalar]:
+    q, v = x['q'], x.get('v', [])
+    if what == 'M':
+        return recursion.mass_matrix(tape, arm, q, pi)
+    if what == 'C':
+        return recursion.coriolis_matrix(tape, arm, q, v, pi)
+    if what == 'g':
+        return recursion.gravity_torque(tape, arm, q, pi)
+    if what == 'tau':
+        return recursion.efforts(tape, arm, q, v, v, x['a'], pi)
+    return recursion.regressor(tape, arm, q, v, x.get('v_r', v), x.get('a_r', x.get('a', [])))
 
 
-def _matrix_of_blocks(which: int) -> _Maker:
-    def make(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]) -> Any:
-        lagrangian = Lagrangian(tape, geometry, x['q'])
-        return lagrangian.matrices(x.get('v', [0] * geometry.n), pi)[which]
-    return make
+def _by_blocks(what: str, tape: Tape, arm: Geometry, x: _Arrays, pi: list[Scalar]
+               ) -> Rows | list[Scalar]:
+    lagrangian = Lagrangian(tape, arm, x['q'])
+    if what in ('M', 'C', 'g'):
+        return lagrangian.matrices(x.get('v', [0] * arm.n), pi)['MCg'.index(what)]
+    Y = regressor_of_blocks(
+        lagrangian.slotine_li_blocks(x['v'], x['v_r'], x['a_r']) if what == 'slotine-li'
+        else lagrangian.classical_blocks(x['v'], x['a']))
+    if what != 'tau':
+        return Y
+    return [sum(y * parameter for y, parameter in zip(row, pi, strict=True)) for row in Y]
 
 
-def _tau_of_blocks(tape: Tape, geometry: Geometry, x: _Arrays, pi: list[Scalar]
-                   ) -> list[Scalar]:
-    return [sum(y * parameter for y, parameter in zip(row, pi, strict=True))
-            for row in _blocks(tape, geometry, x)]
-
-
-_BY_RECURSION: dict[str, _Maker] = {
-    'regressor': lambda tape, arm, x, _: recursion.regressor(
-        tape, arm, x['q'], x['v'], x['v'], x['a']),
-    'slotine-li': lambda tape, arm, x, _: recursion.regressor(
-        tape, arm, x['q'], x['v'], x['v_r'], x['a_r']),
-    'tau': lambda tape, arm, x, pi: recursion.efforts(
-        tape, arm, x['q'], x['v'], x['v'], x['a'], pi),
-    'M': lambda tape, arm, x, pi: recursion.mass_matrix(tape, arm, x['q'], pi),
-    'C': lambda tape, arm, x, pi: recursion.coriolis_matrix(tape, arm, x['q'], x['v'], pi),
-    'g': lambda tape, arm, x, pi: recursion.gravity_torque(tape, arm, x['q'], pi),
-}
-_BY_BLOCKS: dict[str, _Maker] = {
-    'regressor': lambda tape, arm, x, _: _blocks(tape, arm, x),
-    'slotine-li': lambda tape, arm, x, _: _blocks(tape, arm, x),
-    'tau': _tau_of_blocks, 'M': _matrix_of_blocks(0), 'C': _matrix_of_blocks(1),
-    'g': _matrix_of_blocks(2),
-}
+METHODS = {'recursion': _by_recursion, 'blocks': _by_blocks}

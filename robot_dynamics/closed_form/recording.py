@@ -85,13 +85,6 @@ class Entry(Step):
         return not isinstance(self.value, Formula) and self.value == 0
 
 
-def zeros_note(listed: Sequence[bool]) -> list[str]:
-    """A line about entries that are not listed because they are zero."""
-    if all(listed):
-        return []
-    return ['entries that are not listed are zero' if any(listed) else 'all entries are zero']
-
-
 @dataclass(frozen=True)
 class Plan:
     """The intermediates of a recording, operands first, and their names."""

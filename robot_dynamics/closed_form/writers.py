@@ -15,20 +15,15 @@ from robot_dynamics.closed_form.algebra import explicit, import_sympy
 from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
 from robot_dynamics.closed_form.languages import (
     Infix,
+    Matrices,
+    all_equations,
     latex_document,
     latex_symbol,
     python_function,
     wolfram_comment,
     wolfram_function,
 )
-from robot_dynamics.closed_form.recording import (
-    Entry,
-    Intermediate,
-    Output,
-    Recording,
-    plan,
-    zeros_note,
-)
+from robot_dynamics.closed_form.recording import Recording
 from robot_dynamics.errors import ParameterError, shown
 
 if TYPE_CHECKING:
@@ -64,13 +59,14 @@ def decimal_text(expression: sympy.Expr) -> str:
 
 @dataclass(frozen=True)
 class Language:
-    """A way to write a recording and notes about it, and the same with every entry written out.
+    """A way to write a recording and notes about it.
 
-    The latter is None for what is not read by people.
+    ``speller`` makes a function that spells SymPy's entries, which `write` then puts in place
+    of the formulas; it is None for what is not read by people.
     """
 
-    write: Callable[[Recording, Sequence[str]], str]
-    write_explicit: Callable[[Recording, Sequence[str]], str] | None = None
+    write: Callable[[Recording, Sequence[str], Matrices | None], str]
+    speller: Callable[[Recording], Callable[[sympy.Expr], str]] | None = None
 
 
 def document(recording: Recording, language: str = 'text', *, notes: Sequence[str] = (),
@@ -111,11 +107,13 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
                              subject='format', remedy='correct it')
     chosen = LANGUAGES[language]
     if not is_explicit:
-        return chosen.write(recording, notes)
-    if chosen.write_explicit is None:
+        return chosen.write(recording, notes, None)
+    if chosen.speller is None:
         raise ParameterError(f'is not available in {language}', subject='explicit',
                              remedy='leave it out: a compiler needs the intermediates')
-    return chosen.write_explicit(recording, notes)
+    spelt = chosen.speller(recording)
+    return chosen.write(recording, notes, {
+        name: [spelt(entry) for entry in matrix] for name, matrix in explicit(recording).items()})
 
 
 def constants_note(recording: Recording) -> list[str]:
@@ -130,56 +128,27 @@ def columns_note(recording: Recording) -> list[str]:
     return ['columns: ' + ', '.join(recording.columns)] if recording.columns else []
 
 
-def _text(recording: Recording, notes: Sequence[str]) -> str:
-    choice = plan(recording)
-    writer = Infix(choice.variables)
-    lines, listed = [], []
-    for step in choice.steps():
-        if isinstance(step, Intermediate):
-            lines.append(f'{step.name} = {writer.define(step.formula)}')
-        elif isinstance(step, Entry):
-            listed.append(not step.is_zero)
-            if listed[-1]:
-                lines.append(f'{_place(step.output, step.place)} = {writer.text(step.value)}')
-    return _framed(recording, [*notes, *zeros_note(listed)], lines)
-
-
-def _text_explicit(recording: Recording, notes: Sequence[str]) -> str:
-    matrices = explicit(recording)
-    lines = [f'{_place(output, place)} = {decimal_text(entry)}' for output in recording.outputs
-             for place, entry in enumerate(matrices[output.name]) if entry != 0]
-    listed = [entry != 0 for matrix in matrices.values() for entry in matrix]
-    return _framed(recording, [*notes, *zeros_note(listed)], lines)
-
-
-def _framed(recording: Recording, notes: Sequence[str], lines: Sequence[str]) -> str:
-    head = [f'{recording.robot}: {recording.text}', *notes,
+def _text(recording: Recording, notes: Sequence[str], matrices: Matrices | None) -> str:
+    lines, note = all_equations(recording, Infix, matrices)
+    head = [f'{recording.robot}: {recording.text}', *notes, *note,
             *(f'{array.names[0]}, ...: {array.text}' for array in recording.inputs
               if array.names)]
     return '\n'.join([*head, '', *lines, ''])
 
 
-def _place(output: Output, place: int) -> str:
-    if len(output.shape) == 1:
-        return f'{output.name}[{place + 1}]'
-    row, column = divmod(place, output.shape[1])
-    return f'{output.name}[{row + 1}, {column + 1}]'
+def _latex_speller(recording: Recording) -> Callable[[sympy.Expr], str]:
+    latex = import_sympy().latex
+    names = {import_sympy().Symbol(symbol.name): latex_symbol(symbol)
+             for symbol in recording.symbols}
+    return lambda entry: str(latex(in_decimals(entry), symbol_names=names))
 
 
-def _latex_explicit(recording: Recording, notes: Sequence[str]) -> str:
-    sympy = import_sympy()
-    names = {sympy.Symbol(symbol.name): latex_symbol(symbol) for symbol in recording.symbols}
-    return latex_document(recording, notes, {
-        name: [sympy.latex(in_decimals(entry), symbol_names=names) for entry in matrix]
-        for name, matrix in explicit(recording).items()})
-
-
-def _python(recording: Recording, notes: Sequence[str]) -> str:
+def _python(recording: Recording, notes: Sequence[str], _: Matrices | None) -> str:
     comments = [f'# {note}' for note in (f'{recording.robot}: {recording.text}', *notes)]
     return '\n'.join([*comments, '', 'import numpy as np', '', '', python_function(recording)])
 
 
-def _c(recording: Recording, notes: Sequence[str]) -> str:
+def _c(recording: Recording, notes: Sequence[str], _: Matrices | None) -> str:
     arrays = [f'{array.group}[{len(array.names)}]: {array.text}'
               + (f' ({", ".join(array.names)})' if array.group == 'constants' else '')
               for array in recording.inputs]
@@ -194,25 +163,15 @@ def _c(recording: Recording, notes: Sequence[str]) -> str:
                       function])
 
 
-def _wolfram(recording: Recording, notes: Sequence[str]) -> str:
-    return _wolfram_comments(notes) + wolfram_function(recording)
-
-
-def _wolfram_explicit(recording: Recording, notes: Sequence[str]) -> str:
-    sympy = import_sympy()
-    return _wolfram_comments(notes) + wolfram_function(recording, {
-        name: [sympy.mathematica_code(entry) for entry in matrix]
-        for name, matrix in explicit(recording).items()})
-
-
-def _wolfram_comments(notes: Sequence[str]) -> str:
-    return ''.join(f'{wolfram_comment(note)}\n' for note in notes)
+def _wolfram(recording: Recording, notes: Sequence[str], matrices: Matrices | None) -> str:
+    comments = ''.join(f'{wolfram_comment(note)}\n' for note in notes)
+    return comments + wolfram_function(recording, matrices)
 
 
 LANGUAGES = {
-    'text': Language(_text, _text_explicit),
-    'latex': Language(latex_document, _latex_explicit),
+    'text': Language(_text, lambda _: decimal_text),
+    'latex': Language(latex_document, _latex_speller),
     'python': Language(_python),
     'c': Language(_c),
-    'wolfram': Language(_wolfram, _wolfram_explicit),
+    'wolfram': Language(_wolfram, lambda _: import_sympy().mathematica_code),
 }

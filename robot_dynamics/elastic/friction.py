@@ -8,8 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.elastic.joints import ElasticJoints
-from robot_dynamics.errors import DimensionError, ParameterError
+from robot_dynamics.elastic.joints import ElasticJoints, numbered, per_joint
 from robot_dynamics.model.arrays import FloatArray, Rebuilt, real_array, store
 
 
@@ -50,26 +49,12 @@ class StribeckFriction(Rebuilt):
     drop_rate: FloatArray = 1.0  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        arrays = {each.name: real_array(getattr(self, each.name), each.name)
-                  for each in fields(self)}
-        try:
-            shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-            if len(shape) > 1:
-                raise ValueError
-        except ValueError:
-            raise DimensionError('must have one number a joint in each field', subject='friction',
-                                 remedy='give arrays of the same length, or single numbers'
-                                 ) from None
-        for name, array in arrays.items():
-            numbers = np.broadcast_to(array, shape or (1,)).copy()
-            if not np.all(np.isfinite(numbers)) or (name in ('rise_speed', 'drop_rate')
-                                                    and np.any(numbers <= 0.0)):
-                raise ParameterError(f'must hold finite numbers, got {array}',
-                                     subject=f'friction {name}',
-                                     remedy='give finite numbers, and positive ones for '
-                                            'rise_speed and drop_rate')
-            numbers.flags.writeable = False
-            store(self, name, numbers)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        names = numbered(values.values())
+        for name, value in values.items():
+            store(self, name, per_joint(
+                name, value, names,
+                'positive' if name in ('rise_speed', 'drop_rate') else 'finite'))
 
     @classmethod
     def of(cls, joints: ElasticJoints) -> StribeckFriction:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -62,10 +63,13 @@ class ElasticJoints(Rebuilt):
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        names = self._names()
+        numbers = {each.name: getattr(self, each.name) for each in fields(self)
+                   if each.name not in ('rotor_axes', 'names')}
+        names = tuple(self.names) or numbered(numbers.values())
         store(self, 'names', names)
-        for name in _numbers():
-            store(self, name, _one_for_each(name, getattr(self, name), names))
+        for name, value in numbers.items():
+            store(self, name, per_joint(name, value, names,
+                                        'positive' if name in _POSITIVE else 'zero or positive'))
         if self.rotor_axes is not None:
             store(self, 'rotor_axes', _unit_axes(self.rotor_axes, names))
 
@@ -74,31 +78,24 @@ class ElasticJoints(Rebuilt):
         """Number of joints."""
         return len(self.names)
 
-    def _names(self) -> tuple[str, ...]:
-        if self.names:
-            return tuple(self.names)
-        counts = {np.size(getattr(self, name)) for name in _numbers()}
-        return tuple(f'joint {index}' for index in range(1, 1 + max(counts)))
+
+def numbered(values: Iterable[ArrayLike]) -> tuple[str, ...]:
+    """Names of as many joints as the longest of some arrays has numbers."""
+    return tuple(f'joint {index}' for index in range(1, 1 + max(map(np.size, values))))
 
 
-def _numbers() -> tuple[str, ...]:
-    """Names of the fields that hold a number a joint."""
-    return tuple(each.name for each in fields(ElasticJoints)
-                 if each.name not in ('rotor_axes', 'names'))
-
-
-def _one_for_each(field_name: str, value: ArrayLike, names: tuple[str, ...]) -> FloatArray:
-    """One number a joint, read-only."""
+def per_joint(field_name: str, value: ArrayLike, names: tuple[str, ...], wanted: str
+              ) -> FloatArray:
+    """One number a joint, read-only; wanted are finite, zero or positive, or positive ones."""
     array = real_array(value, field_name)
     if array.shape not in ((), (1,), (len(names),)):
         raise DimensionError(f'must have shape ({len(names)},), got {array.shape}',
                              subject=field_name,
                              remedy='give one number, or one for each of: ' + ', '.join(names))
     numbers = np.broadcast_to(array.reshape(-1), (len(names),)).copy()
-    least = np.nextafter(0.0, 1.0) if field_name in _POSITIVE else 0.0
     for joint, number in zip(names, numbers, strict=True):
-        if not (np.isfinite(number) and number >= least):
-            wanted = 'positive' if least else 'zero or positive'
+        if not np.isfinite(number) or (number < 0.0 and wanted != 'finite') \
+                or (number == 0.0 and wanted == 'positive'):
             raise ParameterError(f'must have a {wanted} {field_name}, got {number:g}',
                                  subject=joint,
                                  remedy='correct it in the configuration of the elastic joints')

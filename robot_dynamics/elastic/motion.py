@@ -105,23 +105,20 @@ def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth,
     moved = np.empty(2 * n)
     for _ in range(count):
         for stage in range(4):
-            part_of_step = 0.0 if stage == 0 else (step if stage == 3 else 0.5 * step)
-            for i in range(2 * n):
-                before = max(stage - 1, 0)
-                rates[stage, i] = v[i] + (part_of_step * accelerations[before, i]
-                                          if stage > 0 else 0.0)
-                moved[i] = q[i] + (part_of_step * rates[before, i] if stage > 0 else 0.0)
+            rates[stage], moved[:] = v, q
+            if stage > 0:
+                part_of_step = step if stage == 3 else 0.5 * step
+                rates[stage] += part_of_step * accelerations[stage - 1]
+                moved += part_of_step * rates[stage - 1]
             joint = accelerate(model, axes, spin_inertia, motor_inertia, springs, friction,
                                smooth, moved, rates[stage], tau, frames, rotor_frames, M, C, g,
                                W, X, accelerations[stage])
             if joint != SOLVED:
                 # Without numbers no matrix is positive definite, and no joint is at fault.
                 return joint if are_finite(moved) else NOT_FINITE
-        for i in range(2 * n):
-            q[i] += step / 6.0 * (rates[0, i] + 2.0 * rates[1, i] + 2.0 * rates[2, i]
-                                  + rates[3, i])
-            v[i] += step / 6.0 * (accelerations[0, i] + 2.0 * accelerations[1, i]
-                                  + 2.0 * accelerations[2, i] + accelerations[3, i])
+        q += step / 6.0 * (rates[0] + 2.0 * rates[1] + 2.0 * rates[2] + rates[3])
+        v += step / 6.0 * (accelerations[0] + 2.0 * accelerations[1] + 2.0 * accelerations[2]
+                           + accelerations[3])
         if not (are_finite(q) and are_finite(v)):
             return NOT_FINITE
     return SOLVED

@@ -38,7 +38,8 @@ from robot_dynamics.elastic.configuration import (
 )
 from robot_dynamics.elastic.joints import ElasticJoints
 from robot_dynamics.errors import DimensionError, ModelError, ParameterError, shown
-from robot_dynamics.model.arrays import FloatArray, IntArray, Rebuilt, real_array
+from robot_dynamics.model.arrays import FloatArray, IntArray, Rebuilt, frozen_array, real_array
+from robot_dynamics.model.inertia import parameters_from_com
 from robot_dynamics.model.robot import Robot
 
 ParameterOrder = Literal['paper', 'tables', 'bodies']
@@ -194,9 +195,8 @@ class ElasticRobot(Rebuilt):
 
     def parameters(self, order: ParameterOrder = 'paper') -> FloatArray:
         """Pi, shape (14 n,)."""
-        joints = self.joints
-        bodies_first = np.concatenate([self.links.parameters, joints.rotor_inertia,
-                                       joints.coulomb, joints.viscous, joints.stiffness])
+        bodies_first = np.concatenate([self.links.parameters, *(
+            getattr(self.joints, kind) for kind in JOINT_PARAMETERS)])
         return bodies_first[places(self.n, order)]
 
     def with_parameters(self, parameters: ArrayLike, order: ParameterOrder = 'paper'
@@ -209,11 +209,10 @@ class ElasticRobot(Rebuilt):
                                  remedy='give one for each of parameter_names(order)')
         bodies_first = np.empty(14 * n)
         bodies_first[places(n, order)] = given
-        inertial, rotor, coulomb, viscous, stiffness = np.split(
-            bodies_first, [10 * n, 11 * n, 12 * n, 13 * n])
-        return replace(self, links=self.links.with_parameters(inertial), joints=replace(
-            self.joints, rotor_inertia=rotor, coulomb=coulomb, viscous=viscous,
-            stiffness=stiffness))
+        inertial, *of_joints = np.split(bodies_first, n * np.arange(10, 14))
+        changed: dict[str, Any] = dict(zip(JOINT_PARAMETERS, of_joints, strict=True))
+        return replace(self, links=self.links.with_parameters(inertial),
+                       joints=replace(self.joints, **changed))
 
 
 def _rotor_axes(links: Robot, joints: ElasticJoints) -> FloatArray:
@@ -260,32 +259,22 @@ def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
     [0.5, 0.0]
     """
     n = links.n
-    masses = _shaped(masses, 'masses', (n,))
+    masses = frozen_array(masses, (n,), 'masses', finite=False)
     if not np.all(np.isfinite(masses)) or np.any(masses < 0.0):
         k = int(np.argmax(~(masses >= 0.0) | ~np.isfinite(masses)))
         raise ParameterError(f'must have a motor of zero or positive mass, got {masses[k]:g}',
                              subject=links.joint_names[k], remedy='give a finite mass in kg')
-    positions = links.placements[:, :3, 3] if positions is None \
-        else _shaped(positions, 'positions', (n, 3))
+    positions = frozen_array(links.placements[:, :3, 3] if positions is None else positions,
+                             (n, 3), 'positions')
     if inertias is None:
         axes = _rotor_axes(links, joints)
         inertias = np.einsum('i,ij,ik->ijk', joints.rotor_inertia, axes, axes)
-    inertias = _shaped(inertias, 'inertias', (n, 3, 3))
+    motors = parameters_from_com(masses, positions,
+                                 frozen_array(inertias, (n, 3, 3), 'inertias'))
     parameters = np.array(links.inertial_parameters)
-    for joint, body in enumerate(links.parents):
-        if body >= 0:
-            p, mass = positions[joint], masses[joint]
-            inertia = inertias[joint] + mass * (p @ p * np.eye(3) - np.outer(p, p))
-            parameters[body] += np.concatenate([[mass], mass * p, inertia[np.triu_indices(3)]])
+    moved = links.parents >= 0
+    np.add.at(parameters, links.parents[moved], motors[moved])
     return links.with_parameters(parameters)
-
-
-def _shaped(value: ArrayLike, name: str, shape: tuple[int, ...]) -> FloatArray:
-    array = real_array(value, name)
-    if array.shape != shape:
-        raise DimensionError(f'must have shape {shape}, got {array.shape}', subject=name,
-                             remedy='give one for the motor of each joint, in the order of joints')
-    return array
 
 
 def elastic_joints_yaml(robot: ElasticRobot) -> str:
