@@ -27,6 +27,10 @@ else:
 # of the C ask for it (test/dynamics/native).
 os.environ.setdefault('ROBOT_DYNAMICS_BACKEND', 'numba')
 
+# Matrices of an arm are small: threads of OpenBLAS cost more than they save, and with a test on
+# every core they wait for each other. Nodes and commands use one, too.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 #: Packages that tests may import at their top although neither the package nor ROS needs them.
