@@ -90,11 +90,7 @@ class Model:
 
     def friction_efforts(self, motion: Motion) -> FloatArray:
         """Friction part of the efforts, shape (N, n), N m or N."""
-        load = None
-        if any(feature.term in LOADED for feature in self.features):
-            loaded = self.robot.with_gravity(self.gravity).with_parameters(self.loads)
-            load = axis_loads(self.axes, Dynamics(loaded, armature=False).inverse_dynamics(
-                motion.q, motion.v, motion.a))
+        load = self.axis_loads(motion)
         tau = np.zeros((motion.count, len(self.axes[0])))
         for feature, parameter in zip(self.features, self.friction, strict=True):
             direction = self.axes[feature.axis]
@@ -104,6 +100,14 @@ class Model:
             for j in np.flatnonzero(direction):
                 tau[:, j] += parameter * direction[j] * column[:, 0]
         return tau
+
+    def axis_loads(self, motion: Motion) -> FloatArray | None:
+        """Loads of the axes, N m or N, shape (N, axes), where a friction term depends on them."""
+        if not any(feature.term in LOADED for feature in self.features):
+            return None
+        loaded = self.robot.with_gravity(self.gravity).with_parameters(self.loads)
+        return axis_loads(self.axes, Dynamics(loaded, armature=False).inverse_dynamics(
+            motion.q, motion.v, motion.a))
 
     def plain_friction(self, motions: Sequence[Motion]) -> PlainFriction:
         """Damping, Coulomb friction and rotor inertia nearest to the friction along motions.

@@ -9,31 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.identification.outputs import finite
 from robot_dynamics.identification.servo.model import PARAMETERS
 from robot_dynamics.identification.servo.output_error import DriveVerdict, OutputError, Simulated
-from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
-from robot_dynamics.report.page import (
-    Page,
-    chart,
-    facts,
-    finding_items,
-    items,
-    section,
-    table,
-    tabs,
-    tile,
-    tiles,
-    titled,
-)
-from robot_dynamics.report.words import (
-    VERDICT_WORDS,
-    columns,
-    percent,
-    warnings,
-    worst_joint,
-)
+from robot_dynamics.report import page
+from robot_dynamics.report.series import rounded
+from robot_dynamics.report.words import VERDICT_WORDS, columns, percent, warnings, worst_joint
 
 #: Samples of a curve, at most.
 SAMPLES = 1500
@@ -72,42 +53,42 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
     True
     """
     unit = ' and '.join(sorted(set(position_units(robot))))
-    page = Page(robot.name, drives_sentence(judged), _story(runs), [
-        tiles([tile(percent(judged.validation), 'of the motion off where nothing was seen'),
-               tile(percent(judged.in_sample), 'in what was fitted'),
-               tile(f'{np.mean(found.validation):.3g}', 'mean error, not seen', unit),
-               tile(f'{np.mean(found.mean_error):.3g}', 'mean error, fitted', unit)]),
-        section('Why', items(judged.reasons)),
-        section('Position: measured, simulated, residual',
-                'Simulated from the goals alone. "Not seen" starts again in the middle of each '
-                'log, with the drives identified from the other halves of all logs.',
-                tabs('Log'),
-                chart('position', 'Goal, measured and simulated position over time',
-                      titled('Position')),
-                chart('error', 'Difference of measured and simulated position over time',
-                      titled('Residual'))),
-        section('What was identified', _parameters(found, robot)),
-        section('Every log', _logs(runs, robot)),
-        section('What else to know', finding_items(found.findings), facts([
+    return page.Page(robot.name, drives_sentence(judged), _story(runs), [
+        page.tiles([
+            page.tile(percent(judged.validation), 'of the motion off where nothing was seen'),
+            page.tile(percent(judged.in_sample), 'in what was fitted'),
+            page.tile(f'{np.mean(found.validation):.3g}', 'mean error, not seen', unit),
+            page.tile(f'{np.mean(found.mean_error):.3g}', 'mean error, fitted', unit)]),
+        page.section('Why', page.items(judged.reasons)),
+        page.section('Position: measured, simulated, residual',
+                     'Simulated from the goals alone. "Not seen" starts again in the middle of '
+                     'each log, with the drives identified from the other halves of all logs.',
+                     page.tabs('Log'),
+                     page.chart('position', 'Goal, measured and simulated position over time',
+                                page.titled('Position')),
+                     page.chart('error', 'Difference of measured and simulated position over time',
+                                page.titled('Residual'))),
+        page.section('What was identified', page.table(
+            ('parameter', 'value', '± one sd', 'unit'), _parameters(found, robot))),
+        page.section('Every log', page.table(
+            ('log', 'joint', 'rows', 'mean error, not seen', 'fitted'), _logs(runs, robot))),
+        page.section('What else to know', page.finding_items(found.findings), page.facts([
             ('minima of the searches, best first',
              ', '.join(f'{cost:.5g}' for cost in found.costs)),
             ('parameters of a joint', ', '.join(found.layout.free))])),
-    ], kind='drives', verdict=judged.verdict)
-    return page.render(finite(curves(runs, robot)), 'pair.js', 'drives.js')
+    ], kind='drives', verdict=judged.verdict).render(
+        curves(runs, robot), 'pair.js', 'drives.js')
 
 
 def drives_text(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
     """Verdict, errors of the joints, parameters and warnings, for a terminal."""
-    lines = [drives_sentence(judged), '', *columns(
-        ('joint', 'mean error, not seen', 'fitted'),
-        [(name, f'{held:.3g} {unit}', f'{own:.3g} {unit}') for name, unit, held, own in zip(
-            robot.joint_names, position_units(robot), found.validation, found.mean_error,
-            strict=True)]), '']
-    width = max(map(len, found.layout.labels))
-    for label, value in found.parameters.items():
-        lines.append(f'  {label:<{width}}   {value:>10.4g}  '
-                     f'{_deviation(found, label, "+- ")}  {unit_of(label, robot)}'.rstrip())
-    return '\n'.join([*lines, *judged.reasons[1:], *warnings(found.findings)])
+    errors = [(name, f'{held:.3g} {unit}', f'{own:.3g} {unit}') for name, unit, held, own in zip(
+        robot.joint_names, position_units(robot), found.validation, found.mean_error,
+        strict=True)]
+    return '\n'.join([
+        drives_sentence(judged), '', *columns(('joint', 'mean error, not seen', 'fitted'), errors),
+        '', *columns(('parameter', 'value', '+- one sd', 'unit'), _parameters(found, robot)),
+        *judged.reasons[1:], *warnings(found.findings)])
 
 
 def drives_sentence(judged: DriveVerdict) -> str:
@@ -141,8 +122,8 @@ def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:
                    'held': run.held[:, j], 'error': log.position[:, j] - run.fitted[:, j],
                    'held_error': log.position[:, j] - run.held[:, j]}
         out.append({'name': title if robot.n == 1 else f'{title} · {name}', 'unit': unit,
-                    'time': np.round(log.time[thin], 4).tolist(),
-                    **{key: _rounded(values[thin]) for key, values in signals.items()}})
+                    'time': rounded(log.time[thin], 7),
+                    **{key: rounded(values[thin], 5) for key, values in signals.items()}})
     return out
 
 
@@ -157,10 +138,6 @@ def _joints_of(runs: Sequence[Simulated], robot: Robot):
             yield title, run, j, joint, unit
 
 
-def _rounded(values: FloatArray) -> list[float]:
-    return [float(f'{value:.5g}') for value in values]
-
-
 def _story(runs: Sequence[Simulated]) -> str:
     seconds = sum(float(run.log.time[-1] - run.log.time[0]) for run in runs)
     rows = sum(run.log.count for run in runs)
@@ -170,25 +147,24 @@ def _story(runs: Sequence[Simulated]) -> str:
             'identified from the other halves.')
 
 
-def _logs(runs: Sequence[Simulated], robot: Robot) -> str:
+def _logs(runs: Sequence[Simulated], robot: Robot) -> Sequence[tuple[str, ...]]:
+    """Mean errors of every joint in every log."""
     rows = []
     for title, run, j, name, unit in _joints_of(runs, robot):
         held, own = (float(np.mean(np.abs(run.log.position[:, j] - one[:, j])))
                      for one in (run.held, run.fitted))
         rows.append((title, name, f'{run.log.count:,}', f'{held:.3g} {unit}',
                      f'{own:.3g} {unit}'))
-    return table(('log', 'joint', 'rows', 'mean error, not seen', 'fitted'), rows)
+    return rows
 
 
-def _parameters(found: OutputError, robot: Robot) -> str:
-    rows = [(label, f'{value:.4g}', _deviation(found, label), unit_of(label, robot))
-            for label, value in found.parameters.items()]
-    rows += [(f'{joint}/{name}', f'{value:.4g}', 'given', unit_of(f'{joint}/{name}', robot))
+def _parameters(found: OutputError, robot: Robot) -> list[tuple[str, ...]]:
+    """Values of identified and of given parameters with their standard deviations and units."""
+    identified = [
+        (label, f'{value:.4g}', f'{sd:.2g}' if np.isfinite(sd) else 'at its bound',
+         unit_of(label, robot))
+        for (label, value), sd in zip(found.parameters.items(), found.deviations, strict=True)]
+    given = [(f'{joint}/{name}', f'{value:.4g}', 'given', unit_of(f'{joint}/{name}', robot))
              for name, values in found.layout.known.items()
              for joint, value in zip(found.layout.joints, values, strict=True)]
-    return table(('parameter', 'value', '± one sd', 'unit'), rows)
-
-
-def _deviation(found: OutputError, label: str, sign: str = '') -> str:
-    deviation = found.standard_deviations[label]
-    return f'{sign}{deviation:.2g}' if np.isfinite(deviation) else 'at its bound'
+    return [*identified, *given]

@@ -15,26 +15,8 @@ from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import Encoders
 from robot_dynamics.identification.elastic.outputs import ElasticOutputs
 from robot_dynamics.identification.elastic.result import ElasticIdentification
-from robot_dynamics.identification.outputs import finite
 from robot_dynamics.model.robot import effort_units, prismatic_joints
-from robot_dynamics.report.page import (
-    Html,
-    Page,
-    chart,
-    facts,
-    finding_items,
-    html,
-    items,
-    note,
-    prediction_table,
-    section,
-    table,
-    tabs,
-    tile,
-    tiles,
-    titled,
-    wide,
-)
+from robot_dynamics.report import page
 from robot_dynamics.report.series import rounded, with_gaps
 from robot_dynamics.report.words import (
     percent,
@@ -87,32 +69,40 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
     >>> elastic_page.__name__
     'elastic_page'
     """
-    refused = '' if outputs.refused is None else Html(
-        f'<b>No URDF and no parameter file were written.</b> {html(str(outputs.refused))}')
-    page = Page(found.robot.links.name, elastic_sentence(found), _story(found, data), [
-        _tiles(found),
-        section('Springs and motors', _springs(found), _friction(found)),
-        section('Effect of missing encoders', *_losses(found)),
-        section('Identifiable alone, in combination, or not at all', _classes(found)),
-        section('Effort: measured, predicted, residual',
-                'Low-passed as the equations were. Efforts on links are external: zero where '
-                'nothing touches the arm. "Not seen" is predicted by a fit to the half of the '
-                'recording that does not contain this stretch.',
-                tabs('Link or motor'),
-                chart('effort', 'Measured and predicted effort over time', titled('Effort')),
-                chart('error', 'Difference of measured and predicted effort over time',
-                      titled('Residual')),
-                prediction_table('equation of', _measured(found), found.validation,
-                                 found.in_sample)),
-        section('What the recording alone determines',
-                'Base parameters without any description. Standard deviations account for '
-                'correlated errors of neighbouring samples.', _base(found)),
-        section('What else to know', finding_items((*found.findings, *outputs.findings)), facts([
+    return page.Page(found.robot.links.name, elastic_sentence(found), _story(found, data), [
+        page.tiles([
+            *page.prediction_tiles(found.validation, found.in_sample),
+            page.tile(f'{found.base.rank}', 'base parameters determined',
+                      f'of {found.structural.rank}'),
+            page.tile(f'{len(_of_class(found, INDEPENDENT))}', 'parameters identifiable alone',
+                      f'of {len(found.classes)}'),
+            page.tile(f'{found.condition:.3g}', 'condition number')]),
+        page.section('Springs and motors', _springs(found), *_friction(found)),
+        page.section('Effect of missing encoders', *_losses(found)),
+        page.section('Identifiable alone, in combination, or not at all', _classes(found)),
+        page.section(
+            'Effort: measured, predicted, residual',
+            'Low-passed as the equations were. Efforts on links are external: zero where nothing '
+            'touches the arm. "Not seen" is predicted by a fit to the half of the recording that '
+            'does not contain this stretch.',
+            page.tabs('Link or motor'),
+            page.chart('effort', 'Measured and predicted effort over time',
+                       page.titled('Effort')),
+            page.chart('error', 'Difference of measured and predicted effort over time',
+                       page.titled('Residual')),
+            page.prediction_table('equation of', _measured(found), found.validation,
+                                  found.in_sample)),
+        page.section('What the recording alone determines',
+                     'Base parameters without any description. Standard deviations account for '
+                     'correlated errors of neighbouring samples.', _base(found)),
+        page.section('What else to know', page.finding_items((*found.findings, *outputs.findings)),
+                     page.facts([
             *signal_facts(data.dataset, found.signals, found.estimator),
             ('friction', 'f_s and f_v' if found.friction is None else 'falls from standstill'),
             ('rotors turn with the links', 'yes' if found.robot.is_coupled else 'no')])),
-    ], kind='joints with springs', verdict=found.verdict, notice=refused)
-    return page.render(finite(_curves(found)), 'pair.js', 'elastic.js')
+    ], kind='joints with springs', verdict=found.verdict,
+        notice=page.refusal('No URDF and no parameter file were written.', outputs.refused),
+    ).render(_curves(found), 'pair.js', 'elastic.js')
 
 
 def elastic_text(found: ElasticIdentification, outputs: ElasticOutputs) -> str:
@@ -204,13 +194,12 @@ def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
     curves = found.curves
     time, values = with_gaps(curves.time, np.hstack((curves.measured, curves.fitted, curves.held)),
                              SAMPLES)
-    sides, out = np.hsplit(values, 3), []
-    for k, (name, unit) in enumerate(_measured(found)):
-        measured, fitted, held = (side[:, k] for side in sides)
-        out.append({'name': name, 'unit': unit, 'time': np.round(time, 4).tolist(),
-                    'measured': rounded(measured), 'fitted': rounded(fitted),
-                    'held': rounded(held), 'error': rounded(measured - fitted),
-                    'held_error': rounded(measured - held)})
+    measured, fitted, held = np.split(values.T, 3)
+    curves_of = {'measured': measured, 'fitted': fitted, 'held': held,
+                 'error': measured - fitted, 'held_error': measured - held}
+    out = [{'name': name, 'unit': unit, 'time': rounded(time, 7),
+            **{key: rounded(rows[k]) for key, rows in curves_of.items()}}
+           for k, (name, unit) in enumerate(_measured(found))]
     # Motors first: they have efforts, links mostly none.
     return sorted(out, key=lambda one: not one['name'].startswith('motor_'))
 
@@ -222,64 +211,52 @@ def _story(found: ElasticIdentification, data: ElasticDataset) -> str:
             'each half of the recording, predicted by a fit to the other half.')
 
 
-def _tiles(found: ElasticIdentification) -> Html:
-    return tiles([
-        tile(percent(found.validation.total), 'error on what was not seen'),
-        tile(percent(found.in_sample.total), 'error on what was fitted'),
-        tile(f'{found.base.rank}', 'base parameters determined', f'of {found.structural.rank}'),
-        tile(f'{len(_of_class(found, INDEPENDENT))}', 'parameters identifiable alone',
-             f'of {len(found.classes)}'),
-        tile(f'{found.condition:.3g}', 'condition number')])
+def _springs(found: ElasticIdentification) -> page.Html:
+    return page.table(
+        ('parameter', 'described', 'identified', '± one sd', 'unit', 'identifiable'),
+        [(one.name, f'{one.described:.5g}', *(('-', '-') if one.value is None else (
+            f'{one.value:.5g}', f'{one.deviation:.2g}')), one.unit, page.wide(short(one.how)))
+         for one in _joint_parameters(found)])
 
 
-def _springs(found: ElasticIdentification) -> Html:
-    rows = []
-    for one in _joint_parameters(found):
-        value, deviation = ('-', '-') if one.value is None else \
-            (f'{one.value:.5g}', f'{one.deviation:.2g}')
-        rows.append((one.name, f'{one.described:.5g}', value, deviation, one.unit,
-                     wide(short(one.how))))
-    return table(('parameter', 'described', 'identified', '± one sd', 'unit', 'identifiable'),
-                 rows)
-
-
-def _losses(found: ElasticIdentification) -> list[Html]:
-    """Parameters that are less identifiable than with both encoders of every joint."""
-    if not found.losses:
-        return [note('None: every joint has both of its encoders.')]
-    return [note(_remaining(found)),
-            table(('parameter', 'with both encoders', 'with these', 'together with'),
-                  [(loss.name, _CLASSES[loss.before], _CLASSES[loss.after],
-                    wide(short(', '.join(loss.partners)) or '-')) for loss in found.losses],
-                  kind='facts')]
-
-
-def _classes(found: ElasticIdentification) -> Html:
-    return items([
-        Html('<b>Alone:</b> ' + html(', '.join(_of_class(found, INDEPENDENT)) or 'none')),
-        *(Html('<b>Only together:</b> ' + html(', '.join(group))) for group in _groups(found)),
-        Html('<b>Unidentifiable</b>, without any effect on this motion: '
-             + html(', '.join(_of_class(found, UNIDENTIFIABLE)) or 'none'))])
-
-
-def _base(found: ElasticIdentification) -> Html:
-    rows = []
-    for name, value, sd, described in zip(
-            found.base.base_names, found.values, found.deviations,
-            found.base.values(found.robot.parameters(found.order)), strict=True):
-        rows.append((wide(short(name)), f'{described:.5g}', f'{value:.5g}', f'{sd:.2g}',
-                     percent(sd / abs(value)) if value else '-'))
-    return table(('base parameter', 'described', 'identified', '± one sd', 'relative'), rows)
-
-
-def _friction(found: ElasticIdentification) -> Html:
+def _friction(found: ElasticIdentification) -> list[str]:
     """The coefficients f1 to f6 of every motor, where they were identified."""
     if found.friction is None:
-        return Html()
+        return []
     rows = [(joint, *(f'{value:.4g} ± {sd:.1g}' for value, sd in zip(values, sds, strict=True)))
             for joint, values, sds in zip(found.robot.links.joint_names,
                                           found.friction.coefficients, found.friction_deviations,
                                           strict=True)]
-    return Html(note('Friction falls from standstill: F = f1 v + sign v (f2 - f3 exp(-|v|/f4) - '
-                     'f5 exp(-1/(f6 |v|))).')
-                + table(('motor of', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'), rows))
+    return ['Friction falls from standstill: F = f1 v + sign v (f2 - f3 exp(-|v|/f4) - '
+            'f5 exp(-1/(f6 |v|))).',
+            page.table(('motor of', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6'), rows)]
+
+
+def _losses(found: ElasticIdentification) -> list[str]:
+    """Parameters that are less identifiable than with both encoders of every joint."""
+    if not found.losses:
+        return ['None: every joint has both of its encoders.']
+    return [_remaining(found), page.table(
+        ('parameter', 'with both encoders', 'with these', 'together with'),
+        [(loss.name, _CLASSES[loss.before], _CLASSES[loss.after],
+          page.wide(short(', '.join(loss.partners)) or '-')) for loss in found.losses],
+        kind='facts')]
+
+
+def _classes(found: ElasticIdentification) -> page.Html:
+    rows = [('Alone:', _of_class(found, INDEPENDENT)),
+            *(('Only together:', group) for group in _groups(found)),
+            ('Unidentifiable, without any effect on this motion:',
+             _of_class(found, UNIDENTIFIABLE))]
+    return page.items(page.Html(f'<b>{head}</b> {page.html(", ".join(names) or "none")}')
+                      for head, names in rows)
+
+
+def _base(found: ElasticIdentification) -> page.Html:
+    return page.table(
+        ('base parameter', 'described', 'identified', '± one sd', 'relative'),
+        [(page.wide(short(name)), f'{described:.5g}', f'{value:.5g}', f'{sd:.2g}',
+          percent(sd / abs(value)) if value else '-')
+         for name, value, sd, described in zip(
+             found.base.base_names, found.values, found.deviations,
+             found.base.values(found.robot.parameters(found.order)), strict=True)])

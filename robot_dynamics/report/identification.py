@@ -9,47 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.friction import (
     COULOMB_VELOCITY,
-    LOADED,
     UNITS,
     PlainFriction,
     columns_of,
     shares_option,
 )
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.observation_matrix import TRIM, axis_loads
-from robot_dynamics.identification.outputs import Outputs, finite
+from robot_dynamics.identification.observation_matrix import TRIM
+from robot_dynamics.identification.outputs import Outputs
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import Motion, motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
-from robot_dynamics.report.page import (
-    Html,
-    Page,
-    bars,
-    chart,
-    details,
-    facts,
-    finding_items,
-    html,
-    items,
-    key,
-    note,
-    pair,
-    prediction_table,
-    section,
-    table,
-    tabs,
-    tile,
-    tiles,
-    titled,
-    wide,
-)
+from robot_dynamics.report import page
 from robot_dynamics.report.series import rounded, with_gaps
 from robot_dynamics.report.words import (
     percent,
@@ -105,47 +82,75 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
     >>> page.startswith('<!doctype html>') and 'What was identified' in page
     True
     """
-    refused = '' if outputs.refused is None else \
-        Html(f'<b>No URDF was written.</b> {html(str(outputs.refused))}')
-    page = Page(found.model.robot.name, verdict_sentence(found), _story(found, dataset), [
-        _tiles(found),
-        section('Why', items(found.verdict_reasons)),
-        section('Every joint', key('relative error on what was not seen', 'on what was fitted'),
-                prediction_table('joint', _joints(found), found.validation, found.in_sample)),
-        section('What the recording does not determine', _missing(found)),
-        section('Effort: measured, predicted, residual',
-                'Low-passed as the equations were: the worst three seconds of the recording and '
-                'what is around them. "Not seen" is predicted by a fit to the half of the '
-                'recording that does not contain this stretch.',
-                tabs('Joint'),
-                chart('effort', 'Measured and predicted effort of the chosen joint over time',
-                      titled('Effort')),
-                chart('residual', 'Difference of measured and predicted effort over time',
-                      titled('Residual')),
-                pair(chart('friction', 'Friction of the chosen joint over speed',
-                           titled('Friction', '<span class="unit"></span>, <b>over speed</b>, '
-                                              '<span id="speed-unit"></span>'), is_wide=False),
-                     chart('spectrum', 'Spectra of effort and error of the chosen joint',
-                           titled('Spectrum', 'effort and error per root Hz, logarithmic; the '
-                                              'cut-off is marked'), is_wide=False))),
-        section('Over the whole recording', chart(
+    robot = found.model.robot
+    missing = sum(len(one.parameters) for one in found.missing)
+    return page.Page(robot.name, verdict_sentence(found), _story(found, dataset), [
+        page.tiles([
+            *page.prediction_tiles(found.validation, found.in_sample),
+            page.tile(f'{found.base.condition:.3g}', 'condition number of the base'),
+            page.tile(f'all but {missing}' if missing else 'all',
+                      'combinations of masses determined'),
+            page.tile('yes' if found.is_consistent else 'no',
+                      'every body is physically possible')]),
+        page.section('Why', page.items(found.verdict_reasons)),
+        page.section('Every joint',
+                     page.key('relative error on what was not seen', 'on what was fitted'),
+                     page.prediction_table('joint', _joints(found), found.validation,
+                                           found.in_sample)),
+        page.section('What the recording does not determine', page.table(
+            ('motion that would determine them', 'parameters that keep their description'),
+            [(one.motion, page.wide(', '.join(map(short, one.parameters))))
+             for one in found.missing], kind='facts') if found.missing else
+            'Nothing: it determines every combination that any motion could.'),
+        page.section(
+            'Effort: measured, predicted, residual',
+            'Low-passed as the equations were: the worst three seconds of the recording and what '
+            'is around them. "Not seen" is predicted by a fit to the half of the recording that '
+            'does not contain this stretch.',
+            page.tabs('Joint'),
+            page.chart('effort', 'Measured and predicted effort of the chosen joint over time',
+                       page.titled('Effort')),
+            page.chart('residual', 'Difference of measured and predicted effort over time',
+                       page.titled('Residual')),
+            page.pair(
+                page.chart('friction', 'Friction of the chosen joint over speed',
+                           page.titled('Friction', '<span class="unit"></span>, <b>over '
+                                                   'speed</b>, <span id="speed-unit"></span>'),
+                           is_wide=False),
+                page.chart('spectrum', 'Spectra of effort and error of the chosen joint',
+                           page.titled('Spectrum', 'effort and error per root Hz, logarithmic; '
+                                                   'the cut-off is marked'), is_wide=False))),
+        page.section('Over the whole recording', page.chart(
             'overview', 'Error of every joint over the whole recording',
-            titled('Error of predictions of what was not seen',
-                   'RMS of a window, N m or N, logarithmic'))),
-        section('What was identified', key('described', 'identified'), _links(found, outputs),
-                details('Every inertial parameter, in kg, kg m and kg m²', _parameters(found)),
-                details('Friction, term by term', friction_table(found), is_open=True)),
-        section('What the recording alone determines',
-                'Base parameters by weighted least squares without any description, the best '
-                'known first. Standard deviations account for correlated errors of neighbouring '
-                'samples.', _base(found)),
-        section('What was chosen, and why', table(
+            page.titled('Error of predictions of what was not seen',
+                        'RMS of a window, N m or N, logarithmic'))),
+        page.section(
+            'What was identified', page.key('described', 'identified'), _links(found, outputs),
+            page.details('Every inertial parameter, in kg, kg m and kg m²', page.table(
+                ('parameter', 'described', 'identified', '± one sd', 'identifiable'),
+                [(name, f'{before:.4g}', f'{after:.4g}', f'{found.standard_deviations[name]:.2g}',
+                  found.classes[name]) for name, before, after in zip(
+                    robot.parameter_names, robot.parameters, found.model.inertial, strict=True)])),
+            page.details('Friction, term by term', friction_table(found), is_open=True)),
+        page.section('What the recording alone determines',
+                     'Base parameters by weighted least squares without any description, the best '
+                     'known first. Standard deviations account for correlated errors of '
+                     'neighbouring samples.', _base(found)),
+        page.section('What was chosen, and why', page.table(
             ('choice', 'value', 'because'),
-            [(one.what, one.value, wide(one.reason)) for one in found.choices], kind='facts')),
-        section('What else to know', finding_items((*found.findings, *outputs.findings)),
-                facts(_facts(found, dataset))),
-    ], kind='identification', verdict=found.verdict, notice=refused)
-    return page.render(finite(charts(found, dataset, outputs.friction)), 'identification.js')
+            [(one.what, one.value, page.wide(one.reason)) for one in found.choices],
+            kind='facts')),
+        page.section('What else to know', page.finding_items((*found.findings, *outputs.findings)),
+                     page.facts([
+            *signal_facts(dataset, found.signals, found.estimator),
+            ('gravity', ', '.join(f'{x:.4f}' for x in found.model.gravity) + ' m/s² in the base'),
+            ('worst three seconds', '; '.join(f'{start:.1f} to {end:.1f} s: {percent(error)}'
+                                              for start, end, error in found.worst)),
+            ('computed in', ', '.join(f'{stage} {seconds:.2f} s'
+                                      for stage, seconds in found.seconds.items()))])),
+    ], kind='identification', verdict=found.verdict,
+        notice=page.refusal('No URDF was written.', outputs.refused),
+    ).render(charts(found, dataset, outputs.friction), 'identification.js')
 
 
 def verdict_sentence(found: Identification) -> str:
@@ -181,33 +186,14 @@ def _story(found: Identification, dataset: Dataset) -> str:
             'there.')
 
 
-def _tiles(found: Identification) -> Html:
-    missing = sum(len(one.parameters) for one in found.missing)
-    return tiles([
-        tile(percent(found.validation.total), 'error on what was not seen'),
-        tile(percent(found.in_sample.total), 'error on what was fitted'),
-        tile(f'{found.base.condition:.3g}', 'condition number of the base'),
-        tile(f'all but {missing}' if missing else 'all', 'combinations of masses determined'),
-        tile('yes' if found.is_consistent else 'no', 'every body is physically possible')])
-
-
-def _missing(found: Identification) -> Html:
-    """Parameters without excitation, and the motions that would excite them."""
-    if not found.missing:
-        return note('Nothing: it determines every combination that any motion could.')
-    return table(('motion that would determine them', 'parameters that keep their description'),
-                 [(one.motion, wide(', '.join(map(short, one.parameters))))
-                  for one in found.missing], kind='facts')
-
-
-def _links(found: Identification, outputs: Outputs) -> Html:
+def _links(found: Identification, outputs: Outputs) -> page.Html:
     """Mass and centre of mass of every link, described and identified."""
     before, after = found.model.robot.inertial_parameters, outputs.robot.inertial_parameters
     largest = max(float(np.max(np.abs(before[:, 0]))), float(np.max(np.abs(after[:, 0]))), 1e-12)
-    return table(
+    return page.table(
         ('link', '', 'mass described, kg', 'identified', '± one sd',
          'centre of mass described, mm', 'identified'),
-        [(name, bars((old[0] / largest, 'before'), (new[0] / largest, 'after')),
+        [(name, page.bars((old[0] / largest, 'before'), (new[0] / largest, 'after')),
           f'{old[0]:.4g}', f'{new[0]:.4g}', f'{found.standard_deviations[f"{name}/m"]:.2g}',
           _centre(old), _centre(new))
          for name, old, new in zip(found.model.robot.body_names, before, after, strict=True)])
@@ -220,7 +206,7 @@ def _centre(ten: FloatArray) -> str:
     return ', '.join(f'{x:.0f}' for x in np.round(1e3 * ten[1:4] / ten[0]) + 0.0)
 
 
-def _base(found: Identification) -> Html:
+def _base(found: Identification) -> page.Html:
     """Base parameters with their standard deviations, without any description."""
     rows = []
     for k in np.argsort(found.relative_deviations):
@@ -228,24 +214,15 @@ def _base(found: Identification) -> Html:
         is_known = np.isfinite(relative)
         # A bar by decades, from 0.01 % to 100 %.
         share = float(np.log10(max(relative, 1e-4)) / 4.0 + 1.0) if is_known else 1.0
-        rows.append((wide(short(found.base.base_names[k])),
-                     bars((share, 'before' if relative > VAGUE else 'after')),
+        rows.append((page.wide(short(found.base.base_names[k])),
+                     page.bars((share, 'before' if relative > VAGUE else 'after')),
                      f'{found.base_values[k]:.4g}', f'{found.base_deviations[k]:.2g}',
                      percent(relative) if is_known else '-'))
-    return table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value', '± one sd',
-                  'relative'), rows)
+    return page.table(('base parameter', 'relative deviation, 0.01 to 100 %', 'value',
+                       '± one sd', 'relative'), rows)
 
 
-def _parameters(found: Identification) -> Html:
-    """Every inertial parameter of every link."""
-    return table(
-        ('parameter', 'described', 'identified', '± one sd', 'identifiable'),
-        [(name, f'{before:.4g}', f'{after:.4g}', f'{found.standard_deviations[name]:.2g}',
-          found.classes[name]) for name, before, after in zip(
-            found.names, found.model.robot.parameters, found.model.inertial, strict=False)])
-
-
-def friction_table(found: Identification) -> Html:
+def friction_table(found: Identification) -> page.Html:
     """The friction terms of every axis."""
     model, efforts, rows = found.model, effort_units(found.model.robot), []
     for name, feature, value in zip(found.names[10 * model.robot.n_bodies:], model.features,
@@ -256,23 +233,12 @@ def friction_table(found: Identification) -> Html:
         rows.append((name, f'{value:.4g}', f'{found.standard_deviations[name]:.2g}',
                      UNITS[feature.term][slides],
                      f'{feature.option:.3g} {unit}' if feature.option else ''))
-    return table(('term', 'value', '± one sd', 'unit', 'width or length'), rows)
-
-
-def _facts(found: Identification, dataset: Dataset) -> list[tuple[str, str]]:
-    return [
-        *signal_facts(dataset, found.signals, found.estimator),
-        ('gravity', ', '.join(f'{x:.4f}' for x in found.model.gravity) + ' m/s² in the base'),
-        ('worst three seconds', '; '.join(f'{start:.1f} to {end:.1f} s: {percent(error)}'
-                                          for start, end, error in found.worst)),
-        ('computed in', ', '.join(f'{stage} {seconds:.2f} s'
-                                  for stage, seconds in found.seconds.items())),
-    ]
+    return page.table(('term', 'value', '± one sd', 'unit', 'width or length'), rows)
 
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """One segment of the recording, filtered as its equations were, with efforts of shape (N, n).
+    """One segment of the recording without its ends, with filtered efforts of shape (N, n).
 
     They are measured, of the identified model, and of the fit to the other half.
     """
@@ -285,51 +251,45 @@ class Predicted:
 
 def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
     """The numbers that the page draws, in plain types."""
-    whole = [predicted(found, motion) for motion in motions_of(dataset, found.signals)]
-    parts = [settled(one) for one in whole]
+    motions = motions_of(dataset, found.signals)
+    parts = [predicted(found, motion) for motion in motions]
     return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
             'efforts': _efforts(found, parts), 'overview': _overview(parts),
-            'spectra': _spectra(found, whole),
+            'spectra': _spectra(found, max(motions, key=lambda motion: motion.count)),
             'friction': friction_curves(found.model, parts, plain),
             'cutoff': found.signals.cutoff}
 
 
 def predicted(found: Identification, motion: Motion) -> Predicted:
-    """Measured and predicted efforts of a motion."""
-    def filtered(effort: FloatArray) -> FloatArray:
-        return low_pass(effort, motion.rate, found.signals.cutoff, found.signals.order)
+    """Measured and predicted efforts, filtered as the equations were.
 
+    Filters settle at the ends, where no equation was taken.
+    """
+    trim = int(min(TRIM * motion.rate, 0.1 * motion.count))
+    kept = slice(trim, motion.count - trim)
     early = motion.time < found.middle
     held = np.where(early[:, np.newaxis], found.halves[1].efforts(motion),
                     found.halves[0].efforts(motion))
-    return Predicted(motion, filtered(motion.effort), filtered(found.model.efforts(motion)),
-                     filtered(held))
-
-
-def settled(part: Predicted) -> Predicted:
-    """The motion without its ends, where filters settle and no equation was taken."""
-    count, motion = part.motion.count, part.motion
-    trim = int(min(TRIM * motion.rate, 0.1 * count))
-    kept = slice(trim, count - trim)
+    measured, fitted, held = (
+        low_pass(effort, motion.rate, found.signals.cutoff, found.signals.order)[kept]
+        for effort in (motion.effort, found.model.efforts(motion), held))
     inner = Motion(motion.time[kept], motion.q[kept], motion.v[kept], motion.a[kept],
                    motion.effort[kept], motion.rate)
-    return Predicted(inner, part.measured[kept], part.fitted[kept], part.held[kept])
+    return Predicted(inner, measured, fitted, held)
 
 
 def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
     """Efforts of the stretch around the worst three seconds, or of the beginning."""
-    first, last = (float(part.motion.time[end]) for part, end in ((parts[0], 0), (parts[-1], -1)))
-    worst = found.worst[0][0] + 1.5 if found.worst else first
-    start = max(first, min(worst - 0.5 * STRETCH, last - STRETCH))
     time, *curves = (np.concatenate(pieces) for pieces in zip(*(
         (part.motion.time, part.measured, part.fitted, part.held) for part in parts), strict=True))
+    worst = found.worst[0][0] + 1.5 if found.worst else time[0]
+    start = max(time[0], min(worst - 0.5 * STRETCH, time[-1] - STRETCH))
     kept = (time >= start) & (time <= start + STRETCH)
     time, values = with_gaps(time[kept], np.hstack(curves)[kept], SAMPLES)
-    measured, fitted, held = np.hsplit(values, 3)
-    return {'time': _rounded(time, 4),
-            'measured': _columns(measured), 'predicted': _columns(fitted),
-            'held': _columns(held), 'residual': _columns(measured - fitted),
-            'held_residual': _columns(measured - held)}
+    measured, fitted, held = np.split(values.T, 3)
+    return {'time': rounded(time, 7),
+            'measured': rounded(measured), 'predicted': rounded(fitted), 'held': rounded(held),
+            'residual': rounded(measured - fitted), 'held_residual': rounded(measured - held)}
 
 
 def _overview(parts: list[Predicted]) -> dict[str, Any]:
@@ -346,14 +306,12 @@ def _overview(parts: list[Predicted]) -> dict[str, Any]:
         errors.append(np.sqrt(squares / count[:, np.newaxis]))
     time, values = np.concatenate(times), np.concatenate(errors)
     time, values = with_gaps(time, values, len(time))
-    return {'time': _rounded(time, 3), 'window': window, 'errors': _columns(values)}
+    return {'time': rounded(time, 7), 'window': window, 'errors': rounded(values.T)}
 
 
-def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
-    """Amplitude densities of effort and error of the longest segment."""
+def _spectra(found: Identification, motion: Motion) -> dict[str, Any]:
+    """Amplitude densities of effort and error of a segment."""
     from scipy.signal import welch
-    part = max(parts, key=lambda one: one.motion.count)
-    motion = part.motion
     error = motion.effort - found.model.efforts(motion)
     length = min(motion.count, 2 * FREQUENCIES, max(16, motion.count // 4))
     out = {}
@@ -361,17 +319,8 @@ def _spectra(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
         frequency, power = welch(signal, fs=motion.rate, nperseg=length, axis=0,
                                  detrend='constant')
         density = np.sqrt(power[1:])
-        out[name] = _columns(np.maximum(density, LOWEST * np.max(density, axis=0)))
-    return {'frequency': _rounded(frequency[1:], 5), **out}
-
-
-def _columns(values: FloatArray) -> list[list[float | None]]:
-    """Columns as lists of numbers with four figures; None for nan."""
-    return [rounded(column) for column in values.T]
-
-
-def _rounded(values: FloatArray, digits: int) -> list[float]:
-    return np.round(values, digits).tolist()
+        out[name] = rounded(np.maximum(density, LOWEST * np.max(density, axis=0)).T)
+    return {'frequency': rounded(frequency[1:], 5), **out}
 
 
 def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFriction
@@ -381,16 +330,16 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
     Identified friction is that at steady speed and the median load; measured are medians of the
     efforts beyond those of bodies and rotors, ``at`` their speeds.
     """
-    n = model.axes.shape[1]
     speed = np.concatenate([part.motion.v for part in parts])
     beyond = np.concatenate([
         part.measured - part.fitted + model.without('armature').friction_efforts(part.motion)
         for part in parts])
-    load = _usual_loads(model, parts)
+    loads = [load for part in parts if (load := model.axis_loads(part.motion)) is not None]
+    load = np.median(np.abs(np.concatenate(loads)), axis=0) if loads else np.zeros(len(model.axes))
+    x = np.linspace(-1.0, 1.0, POINTS)
     out = []
-    for j in range(n):
+    for j in range(model.axes.shape[1]):
         largest = max(float(np.percentile(np.abs(speed[:, j]), 99.5)), 1e-9)
-        x = np.linspace(-1.0, 1.0, POINTS)
         # Close together around zero, where friction changes.
         v = largest * np.sign(x) * np.abs(x) ** 2
         identified = np.zeros(POINTS)
@@ -400,10 +349,10 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
                 identified += value * along * steady(feature.term, feature.option, along * v,
                                                      float(load[feature.axis]))
         at, measured = _medians(speed[:, j], beyond[:, j], largest)
-        out.append({'speed': v.tolist(), 'identified': identified.tolist(),
-                    'urdf': (plain.damping[j] * v
-                             + plain.friction[j] * np.tanh(v / COULOMB_VELOCITY)).tolist(),
-                    'at': at, 'measured': measured})
+        out.append({'speed': rounded(v), 'identified': rounded(identified),
+                    'urdf': rounded(plain.damping[j] * v
+                                    + plain.friction[j] * np.tanh(v / COULOMB_VELOCITY)),
+                    'at': rounded(at), 'measured': rounded(measured)})
     return out
 
 
@@ -415,25 +364,12 @@ def steady(term: str, option: float, speed: FloatArray, load: float) -> FloatArr
     return columns_of(term, (option,), still, speed, still, np.full_like(speed, load))[:, 0]
 
 
-def _usual_loads(model: Model, parts: Sequence[Predicted]) -> FloatArray:
-    """Median load of every axis; zero where friction does not depend on load."""
-    if not any(feature.term in LOADED for feature in model.features):
-        return np.zeros(len(model.axes))
-    loaded = Dynamics(model.robot.with_gravity(model.gravity).with_parameters(model.loads),
-                      armature=False)
-    efforts = np.concatenate([loaded.inverse_dynamics(part.motion.q, part.motion.v, part.motion.a)
-                              for part in parts])
-    return np.median(np.abs(axis_loads(model.axes, efforts)), axis=0)
-
-
 def _medians(speed: FloatArray, effort: FloatArray, largest: float
-             ) -> tuple[list[float], list[float]]:
-    """Medians of the effort in bins of speed that hold enough samples."""
+             ) -> tuple[FloatArray, FloatArray]:
+    """Medians of speed and effort in bins of speed that hold enough samples."""
     place = np.clip(((speed / largest + 1.0) * 0.5 * BINS).astype(int), -1, BINS)
-    at, out = [], []
-    for k in range(BINS):
-        inside = (place == k) & (np.abs(speed) <= largest)
-        if np.count_nonzero(inside) >= IN_A_BIN:
-            at.append(float(np.median(speed[inside])))
-            out.append(float(np.median(effort[inside])))
-    return at, out
+    within = np.abs(speed) <= largest
+    bins = [inside for k in range(BINS)
+            if np.count_nonzero(inside := (place == k) & within) >= IN_A_BIN]
+    return (np.array([np.median(speed[inside]) for inside in bins]),
+            np.array([np.median(effort[inside]) for inside in bins]))

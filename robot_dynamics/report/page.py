@@ -81,20 +81,15 @@ class Page:
             'mark': mark, 'headline': escape(self.headline), 'story': escape(self.story),
             'notice': f'<p class="notice">{html(self.notice)}</p>' if self.notice else '',
             'without_scripts': escape(self.without_scripts),
-            'content': '\n\n'.join(self.sections), 'css': _part('report.css'),
-            'js': '\n'.join(map(_part, (*_SCRIPTS, *scripts))), 'data': embedded(data)}
+            'content': '\n\n'.join(self.sections), 'css': part('report.css'),
+            'js': '\n'.join(map(part, (*_SCRIPTS, *scripts))), 'data': embedded(data)}
         # In one pass: what is filled in is not a template itself.
-        return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], _part('frame.html'))
-
-
-def _part(name: str) -> str:
-    """Text of a template, style or script."""
-    return (_PARTS / name).read_text(encoding='utf-8').rstrip('\n')
+        return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], part('frame.html'))
 
 
 def part(name: str) -> Html:
-    """Markup of a file of the folder ``page``."""
-    return Html(_part(name))
+    """A template, style or script of the folder ``page``."""
+    return Html((_PARTS / name).read_text(encoding='utf-8').rstrip('\n'))
 
 
 def embedded(data: Any) -> str:
@@ -125,6 +120,11 @@ def items(texts: Iterable[str]) -> Html:
     return Html('<ul>' + ''.join(f'<li>{html(text)}</li>' for text in texts) + '</ul>')
 
 
+def refusal(what: str, reason: object) -> str:
+    """The notice about a file that was not written, empty without a reason."""
+    return '' if reason is None else Html(f'<b>{what}</b> {escape(str(reason))}')
+
+
 def finding_items(findings: Iterable[Finding]) -> Html:
     """A list of findings, the most severe first."""
     ranked = sorted(findings, key=lambda one: _RANKS[one.severity])
@@ -138,6 +138,12 @@ def tile(value: str, words: str, unit: str = '', kind: str = '') -> Html:
     unit = f' <small>{unit}</small>' if unit else ''
     return Html(f'<div class="tile {kind}"><strong>{html(value)}{unit}</strong>'
                 f'<span>{html(words)}</span></div>')
+
+
+def prediction_tiles(held: Residuals, own: Residuals) -> list[Html]:
+    """Errors of predictions of held-out and of fitted data."""
+    return [tile(percent(held.total), 'error on what was not seen'),
+            tile(percent(own.total), 'error on what was fitted')]
 
 
 def tiles(figures: Iterable[Html]) -> Html:

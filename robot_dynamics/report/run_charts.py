@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The charts of the report of a run: thinned signals, and the moving arm as points and lines."""
+"""What the report of a run draws: numbers for the charts of the page, and a picture as PNG."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.figure import GRID, INK, SOFT, new_figure, png, style
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.series import grid, histogram, moving_rms, rounded, sample, worst
-from robot_dynamics.report.summary import Summary
+from robot_dynamics.report.summary import Summary, verdict
+from robot_dynamics.report.words import figures
 
 #: Samples a second of the charts, frames a second of the arm, and samples of the loop.
 CHART_RATE = 40.0
@@ -31,16 +33,24 @@ _SAME_POINT = 1e-4
 # No point of an arm that is drawn lies farther from its base, in m.
 _FARTHEST = 1e3
 
+_BAND = '#f3efe6'
+_BEFORE, _AFTER = '#b8480b', '#0b62a8'
+_JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
+
+# Letters of joint names, in points; how wide a bold one is, as part of that, and the part of
+# the axes that names may fill.
+_SMALLEST, _LARGEST, _LETTER, _FILLED = 5.0, 9.0, 0.66, 0.88
+
 
 def run_charts(recording: Recording, summary: Summary, robot: Robot | None,
-            truth: Mapping[str, float]) -> dict[str, Any]:
+               truth: Mapping[str, float]) -> dict[str, Any]:
     """The numbers that the page draws, in plain types."""
+    time, joints, total = error_over_time(recording)
     begin, end = float(recording.errors.time[0]), float(recording.errors.time[-1])
-    time = grid(begin, end, CHART_RATE)
     return {
         'joints': list(summary.joint_names),
         'adaptation': summary.adaptation_start,
-        'error': _error(recording, time),
+        'error': {'time': rounded(time, 6), 'joints': rounded(joints.T), 'total': rounded(total)},
         'torque': _torque(recording, time),
         'estimates': _estimates(recording, time, truth),
         'loop': _loop(recording, begin, end),
@@ -71,11 +81,12 @@ def arm_frames(recording: Recording, robot: Robot, begin: float, end: float
             'desired': rounded(1e3 * desired, 5)}
 
 
-def _error(recording: Recording, time: FloatArray) -> dict[str, Any]:
+def error_over_time(recording: Recording) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Times, s, and the moving RMS error of each joint and of all, in mrad or mm."""
     errors = recording.errors
+    time = grid(float(errors.time[0]), float(errors.time[-1]), CHART_RATE)
     joints = 1e3 * moving_rms(errors.time, errors.position, time, ERROR_WINDOW)
-    return {'time': rounded(time, 6), 'joints': rounded(joints.T),
-            'total': rounded(np.sqrt(np.mean(joints ** 2, axis=1)))}
+    return time, joints, np.sqrt(np.mean(joints ** 2, axis=1))
 
 
 def _torque(recording: Recording, time: FloatArray) -> dict[str, Any]:
@@ -163,3 +174,135 @@ class Skeleton:
 def can_be_drawn(points: FloatArray) -> bool:
     """Whether every point of an arm is known and near enough to its base."""
     return bool(np.all(np.abs(points) < _FARTHEST))
+
+def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
+    """PNG of the tracking error over time and per joint, and of the arm that moved."""
+    figure = new_figure(13.0, 6.6)
+    cells = figure.add_gridspec(2, 2, width_ratios=(5, 9), height_ratios=(5, 3), left=0.05,
+                                right=0.975, top=0.86, bottom=0.085, hspace=0.36, wspace=0.14)
+    title = verdict(summary).replace(': ', ':\n')
+    figure.text(0.027, 0.985, title, fontsize=16, fontweight='bold', color=INK, va='top',
+                linespacing=1.35)
+    path = None if robot is None else _path(recording, robot, summary)
+    if robot is not None and path is not None:
+        _draw_arm(figure.add_subplot(cells[:, 0], projection='3d'), Skeleton(robot), path)
+        error, bars = figure.add_subplot(cells[0, 1]), figure.add_subplot(cells[1, 1])
+    else:
+        error, bars = figure.add_subplot(cells[0, :]), figure.add_subplot(cells[1, :])
+    _draw_error(error, recording, summary)
+    _draw_bars(bars, summary, figure.get_figwidth() * bars.get_position().width)
+    return png(figure)
+
+
+def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
+    # The first values come from a window that is not yet full.
+    time, joints, total = (values[10:] for values in error_over_time(recording))
+    style(axes, f'tracking error, {summary.unit}: all joints (bold) and each, RMS over '
+                f'{ERROR_WINDOW} s', 's')
+    # No error at all has no logarithm.
+    plot = axes.semilogy if np.any(joints > 0.0) else axes.plot
+    for k, values in enumerate(joints.T):
+        plot(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
+    plot(time, total, color=INK, linewidth=2.4)
+    axes.set_xlim(time[0], time[-1])
+    axes.yaxis.set_major_formatter(lambda value, _: f'{value:g}')
+    if summary.adaptation_start is not None:
+        start = summary.adaptation_start
+        axes.axvspan(time[0], start, color=_BAND, linewidth=0)
+        axes.axvline(start, color=INK, linewidth=1, linestyle=(0, (3, 3)))
+        axes.annotate('adaptation on', (start, 1), xycoords=('data', 'axes fraction'),
+                      xytext=(6, -4), textcoords='offset points', va='top', fontsize=10,
+                      color=INK)
+        axes.annotate('estimates frozen', (start, 0), xycoords=('data', 'axes fraction'),
+                      xytext=(-6, 6), textcoords='offset points', ha='right', fontsize=10,
+                      color=SOFT)
+    for tracking, color in ((summary.before, _BEFORE), (summary.after, _AFTER)):
+        axes.hlines(1e3 * tracking.total, tracking.window.start, tracking.window.end,
+                    color=color, linewidth=3)
+
+
+def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
+    """Draw two bars a joint, on axes that are so many inches wide."""
+    place, (first, last) = np.arange(len(summary.joint_names)), summary.compared
+    what = ' adaptation' if first == 'before' else ''
+    style(axes, f'RMS of each joint {first} and {last}{what}, {summary.unit}')
+    for shift, tracking, color, text in ((-0.2, summary.before, _BEFORE, first),
+                                         (0.2, summary.after, _AFTER, last)):
+        values = 1e3 * tracking.rms
+        bars = axes.bar(place + shift, values, width=0.38, color=color, label=text)
+        axes.bar_label(bars, [figures(float(value), 2) for value in values], fontsize=8,
+                       color=SOFT, padding=2)
+    names, size = labels(summary.joint_names, 72.0 * width)
+    axes.set_xticks(place, names, fontsize=size)
+    for k, tick in enumerate(axes.get_xticklabels()):
+        # A name with two dollars is not a formula.
+        tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold', parse_math=False)
+    axes.grid(False, axis='x')
+    axes.margins(y=0.18)
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc='upper right',
+                bbox_to_anchor=(1.0, 1.22), labelcolor=INK)
+
+
+def labels(names: Sequence[str], width: float) -> tuple[list[str], float]:
+    """Names broken to fit side by side into a width in points, and the size of their letters."""
+    room = _FILLED * width / len(names)
+    if (size := _size(names, room)) < _LARGEST:
+        names = [_broken(name) for name in names]
+        size = _size([line for name in names for line in name.split('\n')], room)
+    return list(names), size
+
+
+def _size(lines: Sequence[str], room: float) -> float:
+    longest = max(map(len, lines))
+    return float(np.clip(room / (_LETTER * longest), _SMALLEST, _LARGEST))
+
+
+def _broken(name: str) -> str:
+    breaks = [k + 1 for k, letter in enumerate(name[:-1]) if letter == '_']
+    at = min(breaks, key=lambda k: abs(2 * k - len(name)), default=len(name))
+    return name if at == len(name) else f'{name[:at]}\n{name[at:]}'
+
+
+def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
+    """Points of the arm in the last window, None where it cannot be drawn."""
+    window = summary.after.window
+    states = recording.states.ordered(robot.joint_names)
+    path = Skeleton(robot).points(sample(states.time, states.position,
+                                         np.linspace(window.start, window.end, 200)))
+    return path if can_be_drawn(path) else None
+
+
+def _draw_arm(axes: Any, skeleton: Skeleton, path: FloatArray) -> None:
+    """Draw the arm at some moments, the latest strongest."""
+    moments = np.linspace(0, len(path) - 1, 5).astype(int)
+    tip = skeleton.lines[-1][1]
+    axes.plot(*path[:, tip].T, color=_AFTER, linewidth=1.2, alpha=0.8)
+    for order, moment in enumerate(moments):
+        newest = moment == moments[-1]
+        points = path[moment]
+        for number, (start, end) in enumerate(skeleton.lines):
+            width = (11.0 if newest else 6.0) * (1 - 0.55 * number / len(skeleton.lines))
+            axes.plot(*points[[start, end]].T, color='#39424e' if newest else '#9aa5b1',
+                      linewidth=width, alpha=1.0 if newest else 0.18 + 0.07 * order,
+                      solid_capstyle='round')
+        if newest:
+            axes.scatter(*points[:-1].T, s=26, color='#d9dde2', edgecolors='#39424e',
+                         depthshade=False, zorder=10)
+            axes.scatter(*points[tip], s=130, color=_AFTER, depthshade=False, zorder=11)
+    _frame(axes, path)
+
+
+def _frame(axes: Any, path: Any) -> None:
+    low, high = path.min(axis=(0, 1)), path.max(axis=(0, 1))
+    middle, half = (low + high) / 2, 0.52 * float(np.max(high - low))
+    low_z = float(low[2])
+    angle = np.linspace(0, 2 * np.pi, 100)
+    for radius in (0.5 * half, half):
+        axes.plot(radius * np.cos(angle), radius * np.sin(angle), low_z, color=GRID,
+                  linewidth=1.2, clip_on=False)
+    axes.set_xlim(middle[0] - half, middle[0] + half)
+    axes.set_ylim(middle[1] - half, middle[1] + half)
+    axes.set_zlim(low_z, low_z + 2 * half)
+    axes.set_box_aspect((1, 1, 1), zoom=1.45)
+    axes.view_init(elev=18, azim=-55)
+    axes.set_axis_off()

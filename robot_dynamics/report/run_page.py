@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.figure import draw_figure
 from robot_dynamics.report.files import write_file
 from robot_dynamics.report.page import (
     Html,
@@ -27,7 +26,7 @@ from robot_dynamics.report.page import (
     titled,
 )
 from robot_dynamics.report.recording import Recording, read_recording
-from robot_dynamics.report.run_charts import run_charts
+from robot_dynamics.report.run_charts import draw_figure, run_charts
 from robot_dynamics.report.summary import (
     Summary,
     interrupted,

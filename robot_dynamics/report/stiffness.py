@@ -13,8 +13,8 @@ import numpy as np
 from robot_dynamics.identification.stiffness.modes import ModesReport
 from robot_dynamics.identification.stiffness.report import JointReport
 from robot_dynamics.identification.stiffness.spring import SpringReport
-from robot_dynamics.report.figure import GRID, INK, SOFT, new_figure, png, style
-from robot_dynamics.report.page import Html, Page, html, section
+from robot_dynamics.report.figure import GRID, INK, new_figure, png, style
+from robot_dynamics.report.page import Html, Page, html, items, section
 
 _FORTH, _BACK = '#0b62a8', '#b8480b'
 # Points of a picture at most.
@@ -42,20 +42,16 @@ def stiffness_page(source: str, reports: Sequence[JointReport], picture: bytes) 
     True
     """
     image = base64.b64encode(picture).decode()
-    sections = [section(report.lines[0], _items(report.lines[1:])) for report in reports]
+    # Lines about what cannot be determined are in a softer colour.
+    sections = [section(report.lines[0], items(
+        Html(f'<span class="missing">{html(line.strip())}</span>')
+        if line.startswith('  not determined') else line.strip() for line in report.lines[1:]))
+        for report in reports]
     sections.append(Html('<section><img alt="deflections and resonances, described above" '
                          f'src="data:image/png;base64,{image}"></section>'))
-    page = Page(source, 'Stiffness, lost motion and resonances of joints', '', sections,
+    return Page(source, 'Stiffness, lost motion and resonances of joints', '', sections,
                 kind='stiffness', without_scripts='Only the choice of light or dark colours needs '
-                                                  'JavaScript.')
-    return page.render(None, 'stiffness.js')
-
-
-def _items(lines: Sequence[str]) -> Html:
-    """Lines of a report, those about what cannot be determined in a softer colour."""
-    kinds = (' class="missing"' if line.startswith('  not determined') else '' for line in lines)
-    return Html('<ul>' + ''.join(f'<li{kind}>{html(line.strip())}</li>'
-                                 for kind, line in zip(kinds, lines, strict=True)) + '</ul>')
+                                                  'JavaScript.').render(None, 'stiffness.js')
 
 
 def draw_stiffness(reports: Sequence[JointReport]) -> bytes:
@@ -65,8 +61,6 @@ def draw_stiffness(reports: Sequence[JointReport]) -> bytes:
     figure = new_figure(12.0, 4.2 * max(len(rows), 1), layout='constrained')
     axes = figure.subplots(max(len(rows), 1), 2, squeeze=False)
     for pair, (report, part) in zip(axes, rows, strict=False):
-        for one in pair:
-            style(one)
         if isinstance(part, SpringReport):
             _draw_spring(pair, report.name, part)
         else:
@@ -80,25 +74,25 @@ def _draw_spring(axes: Sequence[Any], name: str, spring: SpringReport) -> None:
     way = spring.way[some]
     has_torque = bool(np.all(np.isfinite(spring.load)))
     x = spring.load[some] if has_torque else spring.time[some]
+    style(axes[0], f'{name}: motor / ratio - joint, mrad (mm)',
+          'torque, N m (N)' if has_torque else 's')
+    style(axes[1], f'{name}: the same over time, mrad (mm)', 's')
     if has_torque:
         axes[0].plot(x, explained, '.', color=GRID, markersize=9.0, label='explained')
     for going, color, text in ((1.0, _FORTH, 'motor goes forth'), (-1.0, _BACK, 'and back')):
         mine = np.sign(np.round(way)) == going
         axes[0].plot(x[mine], deflection[mine], '.', color=color, markersize=2.5, label=text)
-    axes[0].set_xlabel('torque, N m (N)' if has_torque else 's', color=SOFT, fontsize=9)
     axes[0].legend(frameon=False, fontsize=9, markerscale=2, labelcolor=INK)
-    _title(axes[0], f'{name}: motor / ratio - joint, mrad (mm)')
     time = spring.time[some]
     axes[1].plot(time, explained, color=GRID, linewidth=4.0, label='explained')
     axes[1].plot(time, deflection, color=_FORTH, linewidth=1.0, label='measured')
     axes[1].plot(time, deflection - explained, color=_BACK, linewidth=0.8, label='residual')
-    axes[1].set_xlabel('s', color=SOFT, fontsize=9)
     axes[1].legend(frameon=False, fontsize=9, ncols=3, labelcolor=INK)
-    _title(axes[1], f'{name}: the same over time, mrad (mm)')
 
 
 def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) -> None:
-    unit = 'Hz' if modes.has_rate else 'of the rate'
+    style(axes[0], f'{report.name}: motion per torque',
+          f'frequency, {"Hz" if modes.has_rate else "of the rate"}')
     axes[0].semilogy(modes.frequency, modes.measured, '.', color=_FORTH, markersize=3.0,
                      label='spectra')
     axes[0].semilogy(modes.frequency, modes.gain, color=INK, linewidth=1.0,
@@ -108,22 +102,8 @@ def _draw_modes(axes: Sequence[Any], report: JointReport, modes: ModesReport) ->
         axes[0].annotate(f'{mode.frequency:.4g}', (mode.frequency, 0.95), color=_BACK, fontsize=9,
                          xycoords=('data', 'axes fraction'), xytext=(3, 0),
                          textcoords='offset points')
-    axes[0].set_xlabel(f'frequency, {unit}', color=SOFT, fontsize=9)
     axes[0].legend(frameon=False, fontsize=9, labelcolor=INK, loc='lower right')
-    _title(axes[0], f'{report.name}: motion per torque')
-    for axis in ('top', 'right', 'left', 'bottom'):
-        axes[1].spines[axis].set_visible(False)
-    axes[1].set_xticks([])
-    axes[1].set_yticks([])
-    axes[1].grid(False)
-    axes[1].text(0.0, 0.95, '\n'.join(_wrapped(line) for line in report.lines), va='top',
-                 fontsize=10, color=INK, linespacing=1.6, parse_math=False)
-
-
-def _wrapped(line: str, width: int = 78) -> str:
-    return '\n'.join(textwrap.wrap(line.strip(), width, subsequent_indent='    '))
-
-
-def _title(axes: Any, text: str) -> None:
-    # A name with two dollars is not a formula.
-    axes.set_title(text, loc='left', fontsize=10, color=SOFT, parse_math=False)
+    axes[1].set_axis_off()
+    wrapped = [textwrap.fill(line.strip(), 78, subsequent_indent='    ') for line in report.lines]
+    axes[1].text(0.0, 0.95, '\n'.join(wrapped), va='top', fontsize=10, color=INK,
+                 linespacing=1.6, parse_math=False)

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from robot_dynamics.report.figure import labels
+from robot_dynamics.report.run_charts import labels
 
 figures = pytest.importorskip('matplotlib.figure', reason='pictures need matplotlib')
 backend = pytest.importorskip('matplotlib.backends.backend_agg')
