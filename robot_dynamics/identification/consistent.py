@@ -21,13 +21,18 @@ consistent inertial parameter identification", IEEE RA-L 3(1), 2018.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.inertia import parameters_from_pseudo_inertia, pseudo_inertia
+from robot_dynamics.model.inertia import (
+    check_body,
+    parameters_from_pseudo_inertia,
+    pseudo_inertia,
+)
 
 #: Largest number of Newton steps, and the decrement of convergence.
 MAX_STEPS, DECREMENT = 60, 1e-10
@@ -69,6 +74,13 @@ def prior_of(inertial_parameters: FloatArray) -> FloatArray:
     return out
 
 
+def impossible_bodies(names: Sequence[str], inertial_parameters: FloatArray) -> dict[str, str]:
+    """Physically inconsistent bodies, and the violated condition of each."""
+    verdicts = {name: check_body(ten) for name, ten in zip(
+        names, inertial_parameters.reshape(-1, 10), strict=True)}
+    return {name: one.violation for name, one in verdicts.items() if not one.is_consistent}
+
+
 def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight: float,
                    start: FloatArray | None = None) -> ConsistentFit:
     """Minimise the objective of this module, with prior_weight its lambda > 0.
@@ -95,9 +107,10 @@ def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: F
     """Minimum by a damped Newton method."""
     rigid = problem.rigid
     # Unknowns are scaled by their curvature, for the sake of rounding.
-    scale = _inverse_roots(problem.diagonal[:rigid] + prior_weight * _curvature(prior))
-    x = (parameters_from_pseudo_inertia(prior).ravel() if start is None
-         else np.array(start[:rigid], dtype=np.float64))
+    described = parameters_from_pseudo_inertia(prior).ravel()
+    curvature = np.einsum('bkk->bk', problem.barrier(described)[1]).ravel()
+    scale = _inverse_roots(problem.diagonal[:rigid] + prior_weight * curvature)
+    x = described if start is None else np.array(start[:rigid], dtype=np.float64)
     value = problem.value(x)
     if not np.isfinite(value):
         raise ParameterError('must be physically consistent', subject='start',
@@ -161,7 +174,7 @@ class _Problem:
 
     def slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian."""
-        traces, bends = self._barrier(x)
+        traces, bends = self.barrier(x)
         gradient = self._S @ x - self._s + self._prior_weight * (self._pull - traces)
         return gradient, self._bent(self._S, bends)
 
@@ -171,12 +184,12 @@ class _Problem:
 
     def whole_hessian(self, x: FloatArray) -> FloatArray:
         """Hessian of the objective in all parameters."""
-        return self._bent(self._H, self._barrier(x)[1])
+        return self._bent(self._H, self.barrier(x)[1])
 
     def _pseudo(self, x: FloatArray) -> FloatArray:
         return (x.reshape(self._bodies, 10) @ _FLAT).reshape(self._bodies, 4, 4)
 
-    def _barrier(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def barrier(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
         products = np.linalg.inv(self._pseudo(x))[:, np.newaxis] @ _BASIS
         rows = products.reshape(self._bodies, 10, 16)
@@ -190,12 +203,6 @@ class _Problem:
             mine = slice(10 * k, 10 * k + 10)
             out[mine, mine] += self._prior_weight * bends[k]
         return out
-
-
-def _curvature(prior: FloatArray) -> FloatArray:
-    """Curvature of the divergence at the description, shape (10 nb,)."""
-    products = np.linalg.inv(prior)[:, np.newaxis] @ _BASIS
-    return np.einsum('bkij,bkji->bk', products, products).ravel()
 
 
 def _inverse_roots(sizes: FloatArray) -> FloatArray:

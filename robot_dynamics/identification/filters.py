@@ -124,7 +124,7 @@ def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = Tru
     if len(at) == len(time) and np.max(np.abs(time - at)) < _EVEN * period:
         return np.ascontiguousarray(x)
     if not smooth or len(time) < 4:
-        return np.stack([np.interp(at, time, column) for column in x.T], axis=1)
+        return by_lines(at, time, x)
     from scipy.interpolate import make_interp_spline
     out = np.empty((len(at), x.shape[1]))
     for start in range(0, len(at), _PIECE):
@@ -133,6 +133,11 @@ def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = Tru
         near = slice(max(a - _MARGIN, 0), min(b + _MARGIN, len(time)))
         out[piece] = make_interp_spline(time[near], x[near], k=3)(at[piece])
     return out
+
+
+def by_lines(at: FloatArray, time: FloatArray, x: FloatArray) -> FloatArray:
+    """Signals, (N, n), at other times by linear interpolation, shape (M, n)."""
+    return np.stack([np.interp(at, time, column) for column in x.T], axis=1)
 
 
 def lasting(true: BoolArray, least: float) -> BoolArray:

@@ -14,6 +14,7 @@ from xml.parsers import expat
 import numpy as np
 
 from robot_dynamics.errors import Finding, InertiaError, ModelError, Severity
+from robot_dynamics.identification.consistent import impossible_bodies
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.model.export import inertial_element, number_text
 from robot_dynamics.model.inertia import check_body
@@ -27,13 +28,12 @@ ROUNDING = 1e-9
 
 def require_bodies(robot: Robot) -> None:
     """Raise InertiaError for a physically inconsistent body."""
-    for name, ten in zip(robot.body_names, robot.inertial_parameters, strict=True):
-        verdict = check_body(ten)
-        if not verdict.is_consistent:
-            raise InertiaError(
-                f'is physically inconsistent ({verdict.violation})', subject=name,
-                remedy="estimate with 'consistent', record a richer motion, or allow "
-                       'inconsistent bodies')
+    impossible = impossible_bodies(robot.body_names, robot.parameters)
+    if impossible:
+        name, violation = next(iter(impossible.items()))
+        raise InertiaError(f'is physically inconsistent ({violation})', subject=name,
+                           remedy="estimate with 'consistent', record a richer motion, or allow "
+                                  'inconsistent bodies')
 
 
 def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,

@@ -237,18 +237,13 @@ class Essential:
     growth: float
 
 
-def essential(equations: Equations, *, limit: float = LIMIT, growth: float = GROWTH,
-              correlation: float = 0.0) -> Essential:
+def essential(equations: Equations, correlation: float) -> Essential:
     """Leave out the least determined parameter, one after the other.
 
-    Until every relative standard deviation is below ``limit`` or the errors would grow by more
-    than ``growth`` (W. Khalil and E. Dombre, "Modeling, identification and control of robots",
+    Until every relative standard deviation is below `LIMIT` or the errors would grow by more
+    than `GROWTH` (W. Khalil and E. Dombre, "Modeling, identification and control of robots",
     2002, section 12.4.4).
     """
-    if not (0.0 < limit < np.inf and 0.0 <= growth < np.inf):
-        raise ParameterError(f'must be positive, got {limit!r} and {growth!r}',
-                             subject='limit and growth',
-                             remedy='give positive numbers')
     columns = np.arange(equations.W.shape[1])
     best = estimate('wls', equations, correlation=correlation)
     weights = 1.0 / best.sigma[equations.joint]
@@ -257,14 +252,14 @@ def essential(equations: Equations, *, limit: float = LIMIT, growth: float = GRO
     while len(columns) > 1:
         relative = np.sqrt(np.diag(best.covariance)) / np.maximum(np.abs(best.x), 1e-300)
         worst = int(np.argmax(relative))
-        if relative[worst] <= limit:
+        if relative[worst] <= LIMIT:
             break
         fewer = np.delete(columns, worst)
         Z = None if equations.Z is None else equations.Z[:, fewer]
         trial = estimate('wls', Equations(equations.W[:, fewer], equations.y, equations.joint,
                                           equations.order, Z), correlation=correlation)
         more = float(np.linalg.norm(weights * trial.residual)) / max(first, 1e-300) - 1.0
-        if more > growth:
+        if more > GROWTH:
             break
         columns, best, grown = fewer, trial, more
     return Essential(columns, best, grown)

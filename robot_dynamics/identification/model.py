@@ -25,38 +25,25 @@ from robot_dynamics.model.robot import Robot
 class Model:
     """An arm with friction: inverse dynamics and friction terms.
 
-    Parameters
-    ----------
-    robot : Robot
-        Kinematics of the arm.
-    axes : ndarray, shape (k, n)
-        Axes with friction; see `Dataset.axes`.
-    axis_names : tuple of str
-        Names of the axes.
-    features : tuple of Feature
-        Friction terms.
-    gravity : ndarray, shape (3,)
-        Gravity in the base frame, m/s^2.
-    inertial : ndarray, shape (10 nb,)
-        Inertial parameters.
-    friction : ndarray, shape (f,)
-        Parameters of the features.
-    loads : ndarray, shape (10 nb,)
-        Inertial parameters for the loads of load-dependent friction; those of the previous
-        pass, so that the model stays linear in its parameters.
-
     See Also
     --------
     identify, Identification
     """
 
+    #: Kinematics of the arm.
     robot: Robot
+    #: Axes with friction, shape (k, n); see `Dataset.axes`.
     axes: FloatArray
     axis_names: tuple[str, ...]
     features: tuple[Feature, ...]
+    #: Gravity in the base frame, shape (3,), m/s^2.
     gravity: FloatArray
+    #: Inertial parameters, shape (10 nb,).
     inertial: FloatArray
+    #: Parameters of the features, shape (f,).
     friction: FloatArray
+    #: Inertial parameters for the loads of load-dependent friction, shape (10 nb,): those of
+    #: the previous pass, so that the model stays linear in its parameters.
     loads: FloatArray
 
     @property

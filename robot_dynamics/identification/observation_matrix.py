@@ -62,28 +62,11 @@ class Stack:
     """Equations of all joints.
 
     Columns: the 10 nb inertial parameters without gravity, then the effects of 4 nb of them (mass
-    and first moment) under unit gravity along x, y and z, then the features.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot; its inertial parameters are only the first guess of loads.
-    dataset : Dataset
-        The log.
-    settings : SignalSettings
-        Signal settings.
-    terms : sequence of str
-        Friction terms.
-    velocity_threshold : float
-        Rows of a slower joint are not used, rad/s or m/s.
-    coulomb_width : float, optional
-        Width of the smooth sign, rad/s or m/s; several are prepared if not given.
-    rows_per_cutoff : float
-        Rows per second, as a multiple of the cut-off.
-    like : Stack, optional
-        Stack of the same log with the features and used rows to take over.
-    loads : ndarray, shape (10 nb,), optional
-        Inertial parameters for the loads of the axes; the robot's if not given.
+    and first moment) under unit gravity along x, y and z, then the features: friction ``terms``
+    of each axis. Rows of a joint slower than ``velocity_threshold`` are not used. A width of the
+    smooth sign, ``coulomb_width``, is the only one, otherwise several are prepared. ``loads``,
+    (10 nb,), are the inertial parameters for the loads of the axes, those of the robot if not
+    given. ``like`` is a stack of the same log, with the features and used rows to take over.
 
     Attributes
     ----------
@@ -95,19 +78,15 @@ class Stack:
         Times of the rows, s.
     used, on_stops : ndarray of bool, shape (m, n)
         Rows of each joint that are used, and rows at a mechanical stop.
-    rate : float
-        Rows per second, Hz.
     """
 
     def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
                  terms: Sequence[str], *, velocity_threshold: float = 0.0,
-                 coulomb_width: float | None = None,
-                 rows_per_cutoff: float = ROWS_PER_CUTOFF, like: Stack | None = None,
+                 coulomb_width: float | None = None, like: Stack | None = None,
                  loads: FloatArray | None = None):
         self.robot, self.dataset, self.settings = robot, dataset, settings
         self.terms = check_terms(terms)
         self.motions = motions_of(dataset, settings)
-        self._rows_per_cutoff = rows_per_cutoff
         self._dynamics = Dynamics(robot.with_gravity((0.0, 0.0, 0.0)))
         self._gravities = [Dynamics(robot.with_gravity(axis)) for axis in np.eye(3)]
         self._ancestry = _moved(robot)
@@ -148,7 +127,7 @@ class Stack:
     @property
     def rate(self) -> float:
         """Rows per second, Hz."""
-        return self._rate(self.motions[0].rate)
+        return row_rate(self.motions[0].rate, self.settings.cutoff)
 
     def speeds(self) -> FloatArray:
         """RMS speed of each axis, shape (k,), rad/s or m/s."""
@@ -185,9 +164,6 @@ class Stack:
             lying = on_stops(self.robot, self.dataset, motion, self.settings.cutoff)
             rows += [lying[outer][keep] for outer, keep in self._pieces(motion)]
         return np.concatenate(rows)
-
-    def _rate(self, rate: float) -> float:
-        return row_rate(rate, self.settings.cutoff, self._rows_per_cutoff)
 
     def _rows(self, terms: Sequence[str], *, with_rigid: bool, model: Dynamics | None = None
               ) -> tuple[tuple[JointRows, ...], FloatArray]:
@@ -271,21 +247,20 @@ class Stack:
                                                    for one in self._gravities]
 
     def _pieces(self, motion: Motion) -> Iterator[tuple[slice, IntArray]]:
-        return pieces_of(motion, self.settings.cutoff, self._rows_per_cutoff)
+        return pieces_of(motion, self.settings.cutoff)
 
 
-def row_rate(rate: float, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF) -> float:
+def row_rate(rate: float, cutoff: float) -> float:
     """Rows per second, Hz, from the sampling rate of a motion."""
-    return rate / max(1, int(rate / (rows_per_cutoff * cutoff)))
+    return rate / max(1, int(rate / (ROWS_PER_CUTOFF * cutoff)))
 
 
-def pieces_of(motion: Motion, cutoff: float, rows_per_cutoff: float = ROWS_PER_CUTOFF
-              ) -> Iterator[tuple[slice, IntArray]]:
+def pieces_of(motion: Motion, cutoff: float) -> Iterator[tuple[slice, IntArray]]:
     """Yield pieces of a motion to filter, and the samples of each that become rows.
 
     A piece includes as many samples on both sides as the filter remembers.
     """
-    step = round(motion.rate / row_rate(motion.rate, cutoff, rows_per_cutoff))
+    step = round(motion.rate / row_rate(motion.rate, cutoff))
     margin = int(np.ceil(settling(cutoff) * motion.rate))
     trim = int(np.ceil(min(TRIM * motion.rate, _TRIM_SHARE * motion.count)))
     for start in range(0, motion.count, _PIECE):

@@ -42,26 +42,16 @@ _PAYLOAD_HEAD = """\
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Files, not yet written.
+    """Files, not yet written."""
 
-    Parameters
-    ----------
-    files : mapping of str to bytes
-        Contents by name.
-    robot : Robot
-        Robot of the URDF and the parameter file, with joint terms and gravity.
-    friction : PlainFriction
-        Joint terms of the URDF.
-    findings : tuple of Finding
-        Remarks on the files.
-    refused : InertiaError, optional
-        Reason why there is neither a URDF nor a parameter file.
-    """
-
+    #: Contents by name.
     files: Mapping[str, bytes]
+    #: Robot of the URDF and the parameter file, with joint terms and gravity.
     robot: Robot
+    #: Joint terms of the URDF.
     friction: PlainFriction
     findings: tuple[Finding, ...] = ()
+    #: Reason why there is neither a URDF nor a parameter file.
     refused: InertiaError | None = None
 
 
@@ -122,8 +112,7 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     except InertiaError as error:
         refused = error
     files[COVARIANCE] = covariance_file(found)
-    files[RESULT] = (json.dumps(finite(result_content(found, dataset, friction, refused)),
-                                indent=1, allow_nan=False) + '\n').encode()
+    files[RESULT] = result_file(result_content(found, dataset, friction, refused))
     return Outputs(files, robot, friction, findings, refused)
 
 
@@ -143,6 +132,11 @@ def result_content(found: Identification, dataset: Dataset, friction: PlainFrict
         'refused': None if refused is None else str(refused),
         'seconds': {stage: round(value, 3) for stage, value in found.seconds.items()},
     }
+
+
+def result_file(content: Mapping[str, Any]) -> bytes:
+    """JSON of ``result.json``."""
+    return (json.dumps(finite(content), indent=1, allow_nan=False) + '\n').encode()
 
 
 def finite(value: Any) -> Any:

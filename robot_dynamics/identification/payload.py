@@ -39,26 +39,16 @@ _TELLING = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A payload in the frame of the link that carries it.
-
-    Parameters
-    ----------
-    body : str
-        The link.
-    parameters : ndarray, shape (10,)
-        Parameters added to the link: mass, first moment, inertia about the origin of the link.
-    deviations : ndarray, shape (10,)
-        Standard deviations; infinite for parameters without effect on the recording.
-    mass : float
-        kg.
-    com : ndarray, shape (3,)
-        Centre of mass in the link frame, m.
-    """
+    """A payload in the frame of the link that carries it."""
 
     body: str
+    #: Parameters added to the link, shape (10,): mass, first moment, and inertia about its origin.
     parameters: FloatArray
+    #: Standard deviations, shape (10,); infinite for parameters without effect on the recording.
     deviations: FloatArray
+    #: Mass, kg.
     mass: float
+    #: Centre of mass in the link frame, shape (3,), m.
     com: FloatArray
 
 
@@ -116,8 +106,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
         left = motion.effort - arm.efforts(motion)
         Y = dynamics.regressor(motion.q, motion.v, motion.a)[..., columns]
         rows = np.concatenate([Y, left[..., np.newaxis]], axis=-1)
-        rows = low_pass(rows.reshape(motion.count, -1), motion.rate, signals.cutoff,
-                        signals.order).reshape(motion.count, robot.n, 11)
+        rows = low_pass(rows, motion.rate, signals.cutoff, signals.order)
         step = max(1, int(motion.rate / (ROWS_PER_CUTOFF * signals.cutoff)))
         trim = int(min(TRIM * motion.rate, 0.1 * motion.count))
         kept = rows[trim:motion.count - trim:step]

@@ -146,11 +146,9 @@ def driving_friction(stack: Stack, model: Model) -> tuple[Finding, ...]:
 
 def still_joints(dataset: Dataset) -> tuple[str, ...]:
     """Names of the joints that stood still throughout the log."""
-    low, high = (np.array([size(s.position, axis=0) for s in dataset.segments])
-                 for size in (np.min, np.max))
-    moved = np.max(high, axis=0) - np.min(low, axis=0)
-    return tuple(name for name, one in zip(dataset.joint_names, moved, strict=True)
-                 if one < STOOD)
+    low, high = dataset.extremes
+    return tuple(name for name, moved in zip(dataset.joint_names, high - low, strict=True)
+                 if moved < STOOD)
 
 
 def late_efforts(signals: SignalSettings) -> tuple[Finding, ...]:
@@ -233,8 +231,7 @@ def _share(A: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
 def _positions(dataset: Dataset, robot: Robot) -> list[Finding]:
     """Findings on positions outside the limits, and in degrees."""
     lower, upper = robot.limits.lower, robot.limits.upper
-    low = np.min([np.min(s.position, axis=0) for s in dataset.segments], axis=0)
-    high = np.max([np.max(s.position, axis=0) for s in dataset.segments], axis=0)
+    low, high = dataset.extremes
     turns = ~prismatic_joints(robot)
     bounded = np.isfinite(lower) & np.isfinite(upper)
     span = np.where(bounded, upper - lower, np.inf)

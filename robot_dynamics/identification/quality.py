@@ -11,12 +11,12 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import Finding, Severity
+from robot_dynamics.identification.consistent import impossible_bodies
 from robot_dynamics.identification.least_squares import LinearFit
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Missing, Residuals
 from robot_dynamics.model.arrays import FloatArray, IntArray
-from robot_dynamics.model.inertia import check_body
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
@@ -85,9 +85,7 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
                                 f'{len(vague)} of {base.rank} base parameters have a standard '
                                 f'deviation above {100 * VAGUE:.0f} %, such as '
                                 + ', '.join(vague[:3]), 'move those links faster or in more ways'))
-    broken = [name for name, ten in zip(model.robot.body_names,
-                                        model.inertial.reshape(-1, 10), strict=True)
-              if not check_body(ten).is_consistent]
+    broken = impossible_bodies(model.robot.body_names, model.inertial)
     if broken:
         verdict = POOR
         reasons.append('physically inconsistent parameters of ' + ', '.join(broken))
@@ -101,8 +99,8 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         findings.append(Finding(Severity.WARNING, 'gravity', f'is {tilt:.1f} deg off the '
                                 'description, more than usual for a mounted arm',
                                 'measure it; set estimate.gravity: known if it stands upright'))
-    wrong = [f'{model.axis_names[f.axis]}' for f, value in zip(model.features, model.friction,
-                                                             strict=True)
+    wrong = [model.axis_names[f.axis] for f, value in zip(model.features, model.friction,
+                                                          strict=True)
              if f.term == 'armature' and value < 0.0]
     if wrong:
         findings.append(Finding(Severity.WARNING, ', '.join(wrong), 'has a negative rotor inertia',

@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import Finding, ParameterError
+from robot_dynamics.identification.consistent import impossible_bodies
 from robot_dynamics.identification.least_squares import Essential
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
 
 #: Verdicts, from good to bad.
@@ -225,9 +225,7 @@ class Identification:
     @property
     def impossible_bodies(self) -> dict[str, str]:
         """Physically inconsistent bodies, and the violated condition of each."""
-        verdicts = {name: check_body(ten) for name, ten in zip(
-            self.model.robot.body_names, self.model.inertial.reshape(-1, 10), strict=True)}
-        return {name: one.violation for name, one in verdicts.items() if not one.is_consistent}
+        return impossible_bodies(self.model.robot.body_names, self.model.inertial)
 
     def friction(self, term: str) -> dict[str, float]:
         """Parameter of a friction term by axis, of the axes that have the term."""
@@ -257,8 +255,7 @@ class Identification:
             'signals': {'cutoff': self.signals.cutoff, 'order': self.signals.order,
                         'velocity': self.signals.velocity, 'derivative': self.signals.derivative,
                         'lag': self.signals.lag},
-            'choices': [{'what': c.what, 'value': c.value, 'reason': c.reason}
-                        for c in self.choices],
+            'choices': [asdict(choice) for choice in self.choices],
             'findings': findings_list(self.findings),
             'missing': [{'parameters': list(one.parameters), 'motion': one.motion}
                         for one in self.missing],

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -30,7 +30,6 @@ from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.least_squares import (
     ESTIMATORS,
     Equations,
-    Essential,
     LinearFit,
     essential,
     estimate,
@@ -40,7 +39,6 @@ from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import (
     PRIOR_WEIGHTS,
     USUAL_PRIOR_WEIGHT,
-    Choice,
     Chosen,
     ModelSelector,
 )
@@ -243,7 +241,11 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     if settings.estimator != 'consistent':
         errors = selector.errors_of(whole, model.parameters)
     in_sample = Residuals.of(errors, squares, rows)
-    fewer = essential_estimate(stack, whole, base) if settings.essential else None
+    fewer = None
+    if settings.essential:
+        equations = model_equations(stack, whole)
+        fewer = essential(replace(equations, W=equations.W[:, base.independent]),
+                          CORRELATION * stack.rate)
     clock.tick('estimation')
     # A term that was not kept is not expected of any motion.
     always = tuple(term for term in always if term not in doubted
@@ -266,19 +268,20 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
     """Raise RecordingError without motion, or for ``driven`` joints that move without efforts."""
-    position, effort = (np.concatenate([getattr(segment, name) for segment in dataset.segments])
-                        for name in ('position', 'effort'))
-    moved = np.ptp(position, axis=0)
+    effort = np.concatenate([segment.effort for segment in dataset.segments])
+    low, high = dataset.extremes
+    moved = high - low
     if np.max(moved) < LEAST_MOTION:
         raise RecordingError('shows an arm at rest', subject=dataset.source,
                              remedy='record it while it moves')
-    idle = [name for name, one, size in zip(dataset.joint_names, effort.T, moved, strict=True)
-            if size >= LEAST_MOTION and not np.any(one) and (driven is None or name in driven)]
+    moving = [(name, one) for name, one, size in zip(dataset.joint_names, effort.T, moved,
+                                                     strict=True) if size >= LEAST_MOTION]
+    idle = [name for name, one in moving
+            if not np.any(one) and (driven is None or name in driven)]
     if idle:
         raise RecordingError('moves and has no efforts but zeros', subject=', '.join(idle),
                              remedy='record its effort or current, or leave it out of joints')
-    stuck = [name for name, one, size in zip(dataset.joint_names, effort.T, moved, strict=True)
-             if size >= LEAST_MOTION and np.any(one) and not np.ptp(one) > 0.0]
+    stuck = [name for name, one in moving if np.any(one) and not np.ptp(one) > 0.0]
     if stuck:
         raise RecordingError('moves while its effort stays the same', subject=', '.join(stuck),
                              remedy='record the effort or current that moves it, or leave it out '
@@ -317,9 +320,8 @@ def _validate(selector: ModelSelector, chosen: Callable[[IntArray], Chosen]
             Residuals.of(*(one + other for one, other in zip(*parts, strict=True))))
 
 
-def model_equations(stack: Stack, chosen: Chosen
-                    ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
-    """W, y, joint and order of the rows of a selected model."""
+def model_equations(stack: Stack, chosen: Chosen) -> Equations:
+    """Equations of a selected model, in all its parameters."""
     p = stack.n_rigid + len(chosen.features)
     W, y, joint, order = [], [], [], []
     for j, rows in enumerate(stack.joints):
@@ -331,7 +333,7 @@ def model_equations(stack: Stack, chosen: Chosen
         y.append(rows.y[used])
         joint.append(np.full(len(part), j))
         order.append(np.flatnonzero(used))
-    return (np.concatenate(W), np.concatenate(y), np.concatenate(joint), np.concatenate(order))
+    return Equations(*(np.concatenate(part) for part in (W, y, joint, order)))
 
 
 def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
@@ -342,8 +344,8 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
     An estimator other than `ESTIMATORS` counts as weighted least squares. The weights of the
     selected model determine in which rows the base is found.
     """
-    W, y, joint, order = model_equations(stack, chosen)
-    R, owner = triangles(W, joint)
+    equations = model_equations(stack, chosen)
+    R, owner = triangles(equations.W, equations.joint)
     weighted = R * np.sqrt(chosen.fit.weights)[owner, np.newaxis]
     base = base_parameters(np.linalg.qr(weighted, mode='r'), chosen.model.names, method=method,
                            tolerance=RECORDED_TOLERANCE)
@@ -354,16 +356,9 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
                              signals.wider * INSTRUMENTS, signals.lag)
         other = Stack(stack.robot, stack.dataset, low, terms, like=stack,
                       loads=chosen.model.loads)
-        Z = model_equations(other, chosen)[0][:, base.independent]
-    equations = Equations(W[:, base.independent], y, joint, order, Z)
+        Z = model_equations(other, chosen).W[:, base.independent]
+    equations = replace(equations, W=equations.W[:, base.independent], Z=Z)
     return base, estimate(name, equations, correlation=CORRELATION * stack.rate)
-
-
-def essential_estimate(stack: Stack, chosen: Chosen, base: BaseParameters) -> Essential:
-    """Base parameters without which the errors would grow."""
-    W, y, joint, order = model_equations(stack, chosen)
-    return essential(Equations(W[:, base.independent], y, joint, order),
-                     correlation=CORRELATION * stack.rate)
 
 
 def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, linear: LinearFit,
@@ -389,9 +384,6 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
     back = freedom[:, np.newaxis] * np.linalg.pinv(B * freedom)
     parameters = start + back @ (linear.x - B @ start)
     return chosen.model.with_parameters(parameters), back @ linear.covariance @ back.T
-
-
-__all__ = ['Choice', 'EstimateSettings', 'estimate_settings', 'identify']
 
 
 def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[str, ...]]

@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
 from robot_dynamics.identification.dataset import Dataset
 from robot_dynamics.identification.dataset.dataset import remembered
-from robot_dynamics.identification.filters import derivative, low_pass
+from robot_dynamics.identification.filters import by_lines, derivative, low_pass
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice, ModelSelector
@@ -58,11 +58,10 @@ class SignalSelector:
         self._joint_weights: FloatArray | None = None
         self._scores: dict[SignalSettings, float] = {}
 
-    def choose(self, given: SignalSettings | None, cutoff: float | None, velocity: str,
+    def choose(self, given: SignalSettings, cutoff: float | None, velocity: str,
                lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
         """Signal settings with cut-off, Hz, source of velocities and lag, s; and the reasons."""
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
-        base = SignalSettings(first) if given is None else given.at(first)
         if velocity == 'measured' and not self.dataset.has_velocity:
             raise ParameterError('must not be measured: velocities of the log are not complete',
                                  subject='velocity',
@@ -70,7 +69,7 @@ class SignalSelector:
         sources = ['position']
         choices: list[Choice] = []
         if velocity == 'measured' or (velocity == 'auto' and self.dataset.has_velocity):
-            lags = velocity_lag(self.dataset)
+            lags, _ = compare_velocity(self.dataset)
             late = bool(np.any(np.isfinite(lags))) and np.nanmedian(np.abs(lags)) > LATE
             sources = (['measured'] if velocity == 'measured' else
                        ['position'] if late else ['position', 'measured'])
@@ -80,7 +79,7 @@ class SignalSelector:
         highest = 0.1 / self.dataset.period
         cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
             if cutoff is None else [cutoff]
-        candidates = [replace(base, cutoff=one, velocity=sources[0]) for one in cutoffs]
+        candidates = [replace(given, cutoff=one, velocity=sources[0]) for one in cutoffs]
         best = candidates[0]
         if len(cutoffs) * len(sources) > 1:
             scores = [self.score(candidate) for candidate in candidates]
@@ -154,8 +153,7 @@ class SignalSelector:
         at = segment.time - settings.lag
         kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + _TRIM) \
             & (at <= motion.time[-1] - _TRIM)
-        values, change = (np.stack([np.interp(at[kept], motion.time, column) for column in x.T],
-                                 axis=1) for x in (predicted, slope))
+        values, change = (by_lines(at[kept], motion.time, x) for x in (predicted, slope))
         # Contact forces at stops are not predicted.
         lying = on_stops(self.robot, self.dataset, motion, settings.cutoff)
         near = np.clip(np.rint((at[kept] - motion.time[0]) * motion.rate).astype(int), 0,
@@ -212,14 +210,10 @@ def excerpt(dataset: Dataset) -> Dataset:
     return dataset if dataset.count <= MOST_ROWS else _beginning(dataset)
 
 
+# The beginning of a short log would be the log itself, which a cached result must not refer to.
 @remembered
 def _beginning(dataset: Dataset) -> Dataset:
     return dataset.between(0.0, MOST_ROWS / dataset.count)
-
-
-def velocity_lag(dataset: Dataset) -> FloatArray:
-    """Lag of measured velocities behind positions, (n,), s; nan without velocity or motion."""
-    return compare_velocity(dataset)[0]
 
 
 @remembered

@@ -7,7 +7,7 @@ noise of the encoders begins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,7 +15,14 @@ import numpy as np
 from robot_dynamics.identification.dataset import Dataset, Segment
 from robot_dynamics.identification.dataset.dataset import remembered
 from robot_dynamics.identification.dataset.settings import require_choice, require_number
-from robot_dynamics.identification.filters import METHODS, ORDER, derivative, evenly, low_pass
+from robot_dynamics.identification.filters import (
+    METHODS,
+    ORDER,
+    by_lines,
+    derivative,
+    evenly,
+    low_pass,
+)
 from robot_dynamics.model.arrays import FloatArray
 
 #: Cut-off of motions as a multiple of that of the equations (parallel filtering): products in
@@ -38,29 +45,19 @@ LOWEST, HIGHEST, OF_RATE = 0.5, 100.0, 0.15
 
 @dataclass(frozen=True)
 class SignalSettings:
-    """Settings of filters and derivatives.
+    """Settings of filters and derivatives."""
 
-    Parameters
-    ----------
-    cutoff : float
-        Cut-off of the equations, Hz: regressors and efforts are filtered there alike.
-    order : int
-        Order of the zero-phase Butterworth filters.
-    derivative : str
-        One of `robot_dynamics.identification.filters.METHODS`.
-    velocity : {'position', 'measured'}
-        Source of velocities and accelerations.
-    wider : float
-        Cut-off of the motion as a multiple of that of the equations.
-    lag : float
-        Lag of efforts behind the positions they belong to, s.
-    """
-
+    #: Cut-off of the equations, Hz: regressors and efforts are filtered there alike.
     cutoff: float
+    #: Order of the zero-phase Butterworth filters.
     order: int = ORDER
+    #: One of `robot_dynamics.identification.filters.METHODS`.
     derivative: str = 'central'
+    #: Source of velocities and accelerations: ``position`` or ``measured``.
     velocity: str = 'position'
+    #: Cut-off of the motion as a multiple of that of the equations.
     wider: float = WIDER
+    #: Lag of efforts behind the positions they belong to, s.
     lag: float = 0.0
 
     def __post_init__(self) -> None:
@@ -69,10 +66,6 @@ class SignalSettings:
         require_number('order', self.order, 'give 4', 1, LARGEST_ORDER, whole=True)
         require_number('lag', self.lag, 'give s', -LARGEST_LAG, LARGEST_LAG)
         require_number('cutoff', self.cutoff, 'give a frequency in Hz', closed=False)
-
-    def at(self, cutoff: float) -> SignalSettings:
-        """Copy with another cut-off."""
-        return replace(self, cutoff=cutoff)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +126,7 @@ def _motion(segment: Segment, period: float, settings: SignalSettings) -> Motion
 def _shifted(segment: Segment, lag: float, period: float, count: int) -> FloatArray:
     """Efforts shifted forwards by the lag, on the even grid."""
     at = segment.time[0] + lag + period * np.arange(count)
-    return np.stack([np.interp(at, segment.time, column) for column in segment.effort.T], axis=1)
+    return by_lines(at, segment.time, segment.effort)
 
 
 def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:

@@ -33,8 +33,7 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     A limit that the log exceeds by far is not a stop, nor is one that the log never came near.
     """
     lower, upper = robot.limits.lower.copy(), robot.limits.upper.copy()
-    low, high = (extreme([extreme(s.position, axis=0) for s in dataset.segments], axis=0)
-                 for extreme in (np.min, np.max))
+    low, high = dataset.extremes
     bounded = np.isfinite(lower) & np.isfinite(upper)
     span = np.where(bounded, upper - lower, 0.0)
     most = np.maximum(PASSED * span, PASSED_LEAST)

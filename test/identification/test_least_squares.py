@@ -141,8 +141,6 @@ def test_essential_parameters():
     equations = rows()
     random = np.random.default_rng(5)
     W = np.concatenate([equations.W, 1e-3 * random.normal(size=(800, 4))], axis=1)
-    found = essential(Equations(W, equations.y, equations.joint, equations.order))
+    found = essential(Equations(W, equations.y, equations.joint, equations.order), 0.0)
     np.testing.assert_array_equal(found.columns, [0, 1, 2])
     assert 0.0 <= found.growth < 0.01
-    with pytest.raises(ParameterError):
-        essential(equations, limit=0.0)

@@ -7,11 +7,7 @@ import pytest
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.plausibility import plausibility
-from robot_dynamics.identification.signal_selection import (
-    compare_velocity,
-    preferred,
-    velocity_lag,
-)
+from robot_dynamics.identification.signal_selection import compare_velocity, preferred
 from robot_dynamics.identification.signals import SignalSettings
 
 RATE = 100.0
@@ -85,7 +81,7 @@ def test_velocities_that_come_late(three, motion, lag):
     t, q, v, tau = motion
     late = np.stack([np.interp(t - lag, t, column) for column in v.T], axis=1)
     dataset = dataset_from_arrays(three.robot, t, q, tau, late)
-    np.testing.assert_allclose(velocity_lag(dataset), lag, atol=0.01)
+    np.testing.assert_allclose(compare_velocity(dataset)[0], lag, atol=0.01)
     words = f'velocity {"lags" if lag > 0 else "leads"} position by up to {abs(lag):.2g} s'
     assert about(told(three, t, q, tau, late), words) == ['j1, j2, j3']
 
@@ -111,8 +107,8 @@ def test_velocities_of_nothing(three, motion):
     t, q, v, tau = motion
     noise = np.random.default_rng(0).normal(size=v.shape)
     dataset = dataset_from_arrays(three.robot, t, q, tau, noise)
-    assert np.all(np.isnan(velocity_lag(dataset)))
-    assert np.all(np.isnan(velocity_lag(dataset_from_arrays(three.robot, t, q, tau))))
+    assert np.all(np.isnan(compare_velocity(dataset)[0]))
+    assert np.all(np.isnan(compare_velocity(dataset_from_arrays(three.robot, t, q, tau))[0]))
 
 
 def test_degrees(three, motion):

@@ -12,7 +12,7 @@ from robot_dynamics.identification import consistent
 from robot_dynamics.identification.consistent import prior_of
 from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
 from robot_dynamics.identification.friction import FAMILIES
-from robot_dynamics.identification.least_squares import Equations, estimate
+from robot_dynamics.identification.least_squares import estimate
 from robot_dynamics.identification.model_selection import ModelSelector
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.rigid import (
@@ -206,8 +206,8 @@ def test_stated_deviations_cover_the_truth(rpr):
     for run in range(100):
         dataset = rpr.log(seconds=10, rate=100.0, noise=(2e-6, 0.1), seed=3, noise_seed=run)
         stack = Stack(rpr.robot, dataset, signals, terms, coulomb_width=0.02)
-        W, y, joint, order = model_equations(stack, chosen)
-        linear = estimate('wls', Equations(W[:, base.independent], y, joint, order),
+        equations = model_equations(stack, chosen)
+        linear = estimate('wls', replace(equations, W=equations.W[:, base.independent]),
                           correlation=stack.rate)
         deviations = np.sqrt(np.diag(linear.covariance))
         inside.append(np.abs(linear.x - base.values(truth)) < 3.0 * deviations)

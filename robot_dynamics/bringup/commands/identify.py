@@ -36,14 +36,18 @@ from robot_dynamics.identification.dataset import joined, load_dataset
 from robot_dynamics.identification.dataset.bags import JointStateCollector
 from robot_dynamics.identification.dataset.dataset import Dataset, dataset_from_log
 from robot_dynamics.identification.dataset.log import Log
-from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
+from robot_dynamics.identification.dataset.settings import (
+    DatasetSettings,
+    read_estimate,
+    read_settings,
+)
 from robot_dynamics.identification.elastic.dataset import (
     elastic_settings_from,
     load_elastic_dataset,
 )
 from robot_dynamics.identification.elastic.identify import identify_elastic
 from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS, make_elastic_outputs
-from robot_dynamics.identification.elastic.problem import elastic_estimate_settings
+from robot_dynamics.identification.elastic.problem import ElasticEstimateSettings
 from robot_dynamics.identification.outputs import (
     COVARIANCE,
     PARAMETERS,
@@ -283,7 +287,7 @@ def _identify_elastic(inputs: Inputs, wanted: str, options: argparse.Namespace) 
     if 'payload' in inputs.content:
         raise ParameterError('cannot be identified with elastic joints', subject='payload',
                              remedy=f'leave it out, or leave {ELASTIC} out')
-    estimate = elastic_estimate_settings(inputs.content)
+    estimate = read_estimate(ElasticEstimateSettings, inputs.content)
     settings = elastic_settings_from(inputs.content)
     urdf = inputs.description.urdf
     source: Any = {} if wanted == DESCRIPTION else find_path(wanted, inputs.folders)

@@ -188,26 +188,22 @@ class _Layout:
     @classmethod
     def of(cls, message: bytes) -> _Layout | None:
         """Layout of a message; None if it is not a joint state."""
-        try:
-            return cls._taken_apart(message)
-        except (struct.error, UnicodeDecodeError):
-            return None
-
-    @classmethod
-    def _taken_apart(cls, message: bytes) -> _Layout | None:
         if message[:2] not in (_LITTLE, _BIG):
             return None
         order = '<' if message[:2] == _LITTLE else '>'
         reader = _Reader(message, order)
         reader.place += 8
-        reader.text()
-        names = tuple(reader.text() for _ in range(reader.count(4)))
         arrays = []
-        for _ in range(3):
-            length = reader.count(8)
-            place = reader.aligned(8) if length else reader.place
-            arrays.append((place, length))
-            reader.place = place + 8 * length
+        try:
+            reader.text()
+            names = tuple(reader.text() for _ in range(reader.count(4)))
+            for _ in range(3):
+                length = reader.count(8)
+                place = reader.aligned(8) if length else reader.place
+                arrays.append((place, length))
+                reader.place = place + 8 * length
+        except (struct.error, UnicodeDecodeError):
+            return None
         if reader.place > len(message) or any(length not in (0, len(names))
                                               for _, length in arrays):
             return None

@@ -49,48 +49,34 @@ class Segment:
 class Dataset:
     """Motion and efforts of the joints of a robot.
 
-    Parameters
-    ----------
-    joint_names : tuple of str, length n
-        Joints in the order of the robot.
-    segments : tuple of Segment
-        Pieces without gaps.
-    period : float
-        Median time between rows, s.
-    axes : ndarray, shape (k, n)
-        Axes with friction, of speeds ``axes @ v``: the joints, and the motors that a coupled
-        transmission lets turn with several joints. Friction f of axis i acts on the joints
-        as ``axes[i] * f``.
-    axis_names : tuple of str, length k
-        The joints, and ``joint/motor``.
-    has_velocity : bool
-        Whether velocities were measured.
-    is_gravity_compensated : bool
-        Whether the efforts lack the gravity torque.
-    counts : mapping of str to int
-        Rows left out or corrected, by reason.
-    findings : tuple of Finding
-        The same in words, and other remarks for the user.
-    source : str
-        Origin of the log.
-    velocity_source : str
-        Requested source of velocities: ``auto``, ``position`` or ``measured``.
-
     See Also
     --------
     load_dataset, dataset_from_arrays
     """
 
+    #: Joints in the order of the robot.
     joint_names: tuple[str, ...]
+    #: Pieces without gaps.
     segments: tuple[Segment, ...]
+    #: Median time between rows, s.
     period: float
+    #: Axes with friction, shape (k, n), of speeds ``axes @ v``: the joints, and the motors that
+    #: a coupled transmission lets turn with several joints. Friction f of axis i acts on the
+    #: joints as ``axes[i] * f``.
     axes: FloatArray
+    #: The joints, and ``joint/motor``.
     axis_names: tuple[str, ...]
+    #: Whether velocities were measured.
     has_velocity: bool
+    #: Whether the efforts lack the gravity torque.
     is_gravity_compensated: bool = False
+    #: Rows left out or corrected, by reason.
     counts: Mapping[str, int] = field(default_factory=dict)
+    #: The same in words, and other remarks for the user.
     findings: tuple[Finding, ...] = ()
+    #: Origin of the log.
     source: str = 'arrays'
+    #: Requested source of velocities: ``auto``, ``position`` or ``measured``.
     velocity_source: str = 'auto'
 
     @property
@@ -107,6 +93,12 @@ class Dataset:
     def duration(self) -> float:
         """Total duration of the segments, s."""
         return float(sum(segment.time[-1] - segment.time[0] for segment in self.segments))
+
+    @property
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest position of each joint, shape (n,) each."""
+        return (np.min([np.min(one.position, axis=0) for one in self.segments], axis=0),
+                np.max([np.max(one.position, axis=0) for one in self.segments], axis=0))
 
     def between(self, start: float, end: float) -> Dataset:
         """Rows between two fractions of all rows, such as 0 and 0.5."""

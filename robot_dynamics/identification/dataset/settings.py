@@ -230,14 +230,21 @@ def settings_from(content: Any, subject: str = 'settings') -> DatasetSettings:
     if not isinstance(content, Mapping):
         raise ParameterError('must contain a mapping', subject=subject,
                              remedy='see docs/identification.md')
-    flat: dict[str, Any] = {}
-    for section, known in _SECTIONS.items():
-        part = require_mapping(content.get(section, {}), f'{subject}: {section}', known)
-        flat.update({known[key]: value for key, value in part.items()})
+    flat = from_sections(content, _SECTIONS, subject)
     flat.update({key: content[key] for key in ('names', 'velocity') if key in content})
     if isinstance(flat.get('times'), list):
         flat['times'] = tuple(flat['times'])
     return DatasetSettings(**flat)
+
+
+def from_sections(content: Mapping[str, Any], sections: Mapping[str, Mapping[str, str]],
+                  subject: str) -> dict[str, Any]:
+    """Settings by name from sections of a file; ``sections`` maps their keys to these names."""
+    flat = {}
+    for section, known in sections.items():
+        part = require_mapping(content.get(section, {}), f'{subject}: {section}', known)
+        flat.update({known[key]: value for key, value in part.items()})
+    return flat
 
 
 def read_settings(path: Path) -> tuple[DatasetSettings, Mapping[str, Any]]:

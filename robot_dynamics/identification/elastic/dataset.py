@@ -34,12 +34,13 @@ from robot_dynamics.identification.dataset.dataset import (
 from robot_dynamics.identification.dataset.log import GAP_PERIODS, Log, clean
 from robot_dynamics.identification.dataset.settings import (
     DatasetSettings,
+    from_sections,
     require_bool,
     require_choice,
-    require_mapping,
     settings_from,
 )
 from robot_dynamics.identification.elastic.encoders import Encoders, require_fit
+from robot_dynamics.identification.filters import by_lines
 from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 #: Measured sides.
@@ -49,6 +50,8 @@ _SAME = 0.9
 #: Motors that move in step with their links by a factor above this one, or below its inverse,
 #: have another unit: no spring deflects that much in step.
 MOST_GIVEN = 2.0
+_SECTIONS = {'links': {'topic': 'link_topic', 'efforts': 'has_link_efforts'},
+             'motors': {'topic': 'motor_topic', 'prefix': 'prefix'}}
 # Correlation of motion in step, and least motion of links to compare, rad or m.
 _IN_STEP, _STANDS = 0.9, 1e-3
 
@@ -57,21 +60,16 @@ _IN_STEP, _STANDS = 0.9, 1e-3
 class ElasticDataset:
     """Motion of links and motors, and efforts on both.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its joints are the measured coordinates, links before motors: positions of links, and of
-        motors divided by their gear ratios; efforts S^T tau (see `encoders`), with zero external
-        efforts on links if these are not measured. rad, N m or m, N.
-    encoders : Encoders
-        Measured links and motors.
-
     See Also
     --------
     load_elastic_dataset, identify_elastic
     """
 
+    #: Its joints are the measured coordinates, links before motors: positions of links, and of
+    #: motors divided by their gear ratios; efforts S^T tau (see `encoders`), with zero external
+    #: efforts on links if these are not measured. rad, N m or m, N.
     dataset: Dataset
+    #: Measured links and motors.
     encoders: Encoders
 
     @property
@@ -142,8 +140,7 @@ def load_elastic_dataset(source: str | Path, robot: ElasticRobot,
     200
     """
     settings = ElasticDatasetSettings() if settings is None else settings
-    links, motors = read_sides(Path(source), robot, settings)
-    return _from_logs(links, motors, robot, settings)
+    return _from_logs(*read_sides(Path(source), robot, settings), robot, settings)
 
 
 def elastic_dataset_from_arrays(
@@ -179,17 +176,13 @@ def elastic_dataset_from_arrays(
     --------
     >>> import numpy as np
     >>> from robot_dynamics import Robot
-    >>> from robot_dynamics.elastic.dynamics import ElasticDynamics
     >>> from robot_dynamics.elastic.robot import ElasticJoints, ElasticRobot
-    >>> from robot_dynamics.identification import (ElasticEstimateSettings,
-    ...                                            elastic_dataset_from_arrays, identify_elastic)
+    >>> from robot_dynamics.identification import elastic_dataset_from_arrays
     >>> robot = ElasticRobot(Robot.from_urdf('urdf/planar_2r.urdf'),
     ...                      ElasticJoints([50.0, 50.0], [1e-4, 1e-4], [500.0, 500.0]))
-    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7, 1.3, 2.1])
-    >>> y, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
-    >>> tau = ElasticDynamics(robot).regressor(y, v, a) @ robot.parameters('paper')
-    >>> data = elastic_dataset_from_arrays(robot, t[:, 0], tau[:, 2:], q=y[:, :2],
-    ...                                    theta=y[:, 2:], link_effort=tau[:, :2])
+    >>> t = np.arange(0.0, 2.0, 0.01)
+    >>> q, u = np.sin(np.outer(t, [1.0, 2.0])), np.cos(np.outer(t, [1.0, 2.0]))
+    >>> data = elastic_dataset_from_arrays(robot, t, u, q=q, theta=q + u / 500.0)
     >>> data.dataset.joint_names[:2] == robot.links.joint_names
     True
     """
@@ -265,29 +258,20 @@ def _in_units(log: Log, settings: ElasticDatasetSettings, scale: FloatArray) -> 
 
 @dataclass(frozen=True, eq=False)
 class ElasticDatasetSettings:
-    """Settings of a log of links and motors.
+    """Settings of a log of links and motors."""
 
-    Parameters
-    ----------
-    log : DatasetSettings
-        As for rigid robots; side of positions and kind of efforts are those of motors. Gear
-        ratios are properties of the robot.
-    encoders : {'both', 'links', 'motors'}
-        Measured sides.
-    link_topic, motor_topic : str, optional
-        Topics of a recording; by default those that name the joints.
-    prefix : str
-        Prefix of the names of motors.
-    has_link_efforts : bool
-        Whether the efforts of links are external ones, J^T h_e. Most drivers report those of
-        the springs or motors there, and external efforts are zero.
-    """
-
+    #: As for rigid robots; side of positions and kind of efforts are those of motors. Gear ratios
+    #: are properties of the robot.
     log: DatasetSettings = field(default_factory=DatasetSettings)
+    #: Measured sides: ``both``, ``links`` or ``motors``.
     encoders: str = 'both'
+    #: Topics of a recording; by default those that name the joints.
     link_topic: str | None = None
     motor_topic: str | None = None
+    #: Prefix of the names of motors.
     prefix: str = 'motor_'
+    #: Whether the efforts of links are external ones, J^T h_e. Most drivers report those of the
+    #: springs or motors there, and external efforts are zero.
     has_link_efforts: bool = False
 
     def __post_init__(self) -> None:
@@ -325,13 +309,8 @@ class ElasticDatasetSettings:
 def elastic_settings_from(content: Any, subject: str = 'settings') -> ElasticDatasetSettings:
     """Settings from the content of a YAML file; unknown keys are rejected."""
     log = settings_from(content, subject)
-    known = {'links': {'topic': 'link_topic', 'efforts': 'has_link_efforts'},
-             'motors': {'topic': 'motor_topic', 'prefix': 'prefix'}}
-    flat: dict[str, Any] = {'encoders': content.get('encoders', 'both')}
-    for section, keys in known.items():
-        part = require_mapping(content.get(section, {}), f'{subject}: {section}', keys)
-        flat.update({keys[key]: value for key, value in part.items()})
-    return ElasticDatasetSettings(log, **flat)
+    return ElasticDatasetSettings(
+        log, content.get('encoders', 'both'), **from_sections(content, _SECTIONS, subject))
 
 
 def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
@@ -428,6 +407,4 @@ def _at(stamps: IntArray, log: Log) -> tuple[FloatArray, ...]:
            | (width > GAP_PERIODS * np.median(np.diff(seconds))))
     position = make_interp_spline(seconds, log.position[good][rows], k=3)(at)
     position[far] = np.nan
-    others = [np.stack([np.interp(at, seconds, column) for column in array[good][rows].T], axis=1)
-              for array in (log.velocity, log.effort)]
-    return position, *others
+    return position, *(by_lines(at, seconds, x[good][rows]) for x in (log.velocity, log.effort))

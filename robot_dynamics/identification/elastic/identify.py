@@ -17,9 +17,9 @@ from robot_dynamics.identification.elastic.encoders import (
     measured_base_parameters,
     require_fit,
 )
-from robot_dynamics.identification.elastic.equations import ElasticStack
 from robot_dynamics.identification.elastic.problem import (
     ElasticEstimateSettings,
+    ElasticStack,
     Problem,
     StribeckSpeeds,
 )
@@ -175,8 +175,7 @@ def _solved(problems: list[Problem], friction: str
 
 def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters:
     """Base parameters of a recording: those of the best motion, or fewer."""
-    W = stack.equations().W
-    R = np.linalg.qr(W, mode='r')
+    R = np.linalg.qr(stack.equations(stack.W).W, mode='r')
     recorded = base_parameters(R, structural.names, method='gauss_jordan',
                                tolerance=RECORDED_TOLERANCE)
     # The structural base is free of rounding and noise.

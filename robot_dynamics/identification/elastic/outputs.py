@@ -11,7 +11,6 @@ over consistent bodies, as `robot_dynamics.identification.consistent` does.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +31,23 @@ from robot_dynamics.errors import (
     RobotDynamicsError,
     Severity,
 )
-from robot_dynamics.identification.consistent import fit_consistent, prior_of
+from robot_dynamics.identification.consistent import (
+    fit_consistent,
+    impossible_bodies,
+    prior_of,
+)
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
-from robot_dynamics.identification.outputs import PARAMETERS, RESULT, URDF, finite, parameter_file
+from robot_dynamics.identification.outputs import (
+    PARAMETERS,
+    RESULT,
+    URDF,
+    parameter_file,
+    result_file,
+)
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.inertia import check_body
 
 #: The file of motors and springs.
 ELASTIC_JOINTS = 'elastic_joints.yaml'
@@ -94,8 +102,7 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
             'elastic_joints': str(folder.resolve() / ELASTIC_JOINTS)}}).encode()
     except (InertiaError, ParameterError) as error:
         robot, refused = None, error
-    files[RESULT] = (json.dumps(finite(_content(found, data, robot, refused)), indent=1,
-                                allow_nan=False) + '\n').encode()
+    files[RESULT] = result_file(_content(found, data, robot, refused))
     return ElasticOutputs(files, robot, findings, refused)
 
 
@@ -199,7 +206,5 @@ def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
 
 
 def _impossible(found: ElasticIdentification, parameters: FloatArray) -> tuple[str, ...]:
-    n = found.robot.n
-    return tuple(name for name, ten in zip(found.robot.links.body_names,
-                                           parameters[:10 * n].reshape(n, 10), strict=True)
-                 if not check_body(ten).is_consistent)
+    return tuple(impossible_bodies(found.robot.links.body_names,
+                                   parameters[:10 * found.robot.n]))

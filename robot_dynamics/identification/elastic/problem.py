@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Least squares for links and motors, with friction that falls from standstill.
 
+The equations are S^T Y Pi = S^T tau, filtered, row by row (see
+`robot_dynamics.identification.elastic.encoders`).
 Eq. 43 of Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
 Joints" (see `robot_dynamics.elastic.friction`) is linear in f1 to f3 and f5, and nonlinear in
 the speeds f4 and 1 / f6. For given speeds the rest follows by least squares, so that only the
@@ -11,9 +13,8 @@ Analysis 10(2), 1973).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,21 +24,26 @@ from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ParameterOrder
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.settings import (
-    read_estimate,
     require_choice,
     require_number,
 )
-from robot_dynamics.identification.elastic.equations import ElasticStack
+from robot_dynamics.identification.elastic.dataset import ElasticDataset
+from robot_dynamics.identification.elastic.encoders import regressor
 from robot_dynamics.identification.elastic.result import Curves
+from robot_dynamics.identification.filters import low_pass
 from robot_dynamics.identification.least_squares import ESTIMATORS, Equations, LinearFit, estimate
+from robot_dynamics.identification.observation_matrix import pieces_of, row_rate
 from robot_dynamics.identification.result import Residuals
-from robot_dynamics.identification.signals import WIDER
-from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.identification.signals import WIDER, SignalSettings, motions_of
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
+from robot_dynamics.model.robot import position_units
 
 #: Correlation time of the errors, s.
 CORRELATION = 1.0
-#: Terms beside f_s and f_v, by name.
-TERMS = ('rise', 'drop')
+#: Motors slower than this fraction of their RMS speed stand still: the direction of their
+#: friction is unknown.
+STANDSTILL = 0.02
+_FEWEST_ROWS = 8
 #: Initial speeds as fractions of the RMS speed of a motor.
 _SHARES = np.geomspace(0.01, 1.0, 9)
 #: Bounds of the speeds as fractions of it.
@@ -105,9 +111,91 @@ class ElasticEstimateSettings:
         require_number('lag', self.lag, 'give s', -np.inf)
 
 
-def elastic_estimate_settings(content: Mapping[str, Any]) -> ElasticEstimateSettings:
-    """Settings from the ``estimate`` section of the content of a YAML file."""
-    return read_estimate(ElasticEstimateSettings, content)
+class ElasticStack:
+    """Equations of all measured coordinates.
+
+    All columns and efforts are filtered by the same low-pass and kept at twice its cut-off, as
+    for rigid robots (`robot_dynamics.identification.observation_matrix`). Equations with friction
+    of a motor slower than ``velocity_threshold``, by default `STANDSTILL` of its RMS speed, are
+    not used; those of links have no friction. ``like`` is a stack of the same log with the used
+    rows to take over.
+
+    Attributes
+    ----------
+    W : ndarray, shape (M, m, 14 n)
+        Columns.
+    y : ndarray, shape (M, m)
+        Efforts.
+    time : ndarray, shape (M,)
+        Times of the rows, s.
+    used : ndarray of bool, shape (M, m)
+        Equations that are used.
+    rate : float
+        Rows per second, Hz.
+    """
+
+    def __init__(self, dynamics: ElasticDynamics, data: ElasticDataset,
+                 settings: SignalSettings, order: ParameterOrder, *,
+                 velocity_threshold: float | None = None, like: ElasticStack | None = None):
+        self.data, self.settings = data, settings
+        self.n, self._units = dynamics.n, position_units(dynamics.robot.links)
+        encoders = data.encoders
+        # Equations with friction, which depends on the speed of these coordinates.
+        has_motor = np.array(encoders.motors)
+        motors = np.where(has_motor, self.n, 0) + np.arange(self.n)
+        self.rubbing = np.searchsorted(encoders.measured, motors)
+        self.motions = motions_of(data.dataset, settings)
+        self.rate = row_rate(self.motions[0].rate, settings.cutoff)
+        columns, efforts, times, speeds = [], [], [], []
+        for motion in self.motions:
+            for outer, kept in pieces_of(motion, settings.cutoff):
+                Y = regressor(dynamics, encoders, motion.q[outer], motion.v[outer],
+                              motion.a[outer], order)
+                columns.append(self._filtered(Y, motion.rate)[kept])
+                efforts.append(self._filtered(motion.effort[outer], motion.rate)[kept])
+                times.append(motion.time[outer][kept])
+                speeds.append(motion.v[outer][kept])
+        if not times or sum(map(len, times)) < _FEWEST_ROWS:
+            raise RecordingError(f'is too short: {sum(map(len, times))} equations a joint',
+                                 subject=data.source, remedy='record some more seconds')
+        self.W, self.y = np.concatenate(columns), np.concatenate(efforts)
+        self.time = np.concatenate(times)
+        self.used: BoolArray = like.used if like is not None else self._fast_enough(
+            np.concatenate(speeds)[:, self.rubbing], velocity_threshold)
+
+    def columns_of(self, joint: int, effects: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Filtered friction columns of a motor, (M, k), in the equations ``rubbing[joint]``.
+
+        ``effects`` maps speeds, (N,), to the effort per unit of each parameter, (N, k).
+        """
+        place = self.rubbing[joint]
+        return np.concatenate([
+            self._filtered(effects(motion.v[outer, place]), motion.rate)[kept]
+            for motion in self.motions for outer, kept in pieces_of(motion, self.settings.cutoff)])
+
+    def equations(self, W: FloatArray, instruments: FloatArray | None = None) -> Equations:
+        """Equations in use, one coordinate after the other, of columns of shape (M, m, p)."""
+        # Sorted by coordinate, then time.
+        coordinate, order = np.nonzero(self.used.T)
+        return Equations(W[order, coordinate], self.y[order, coordinate], coordinate, order,
+                         None if instruments is None else instruments[order, coordinate])
+
+    def _filtered(self, x: FloatArray, rate: float) -> FloatArray:
+        return low_pass(x, rate, self.settings.cutoff, self.settings.order)
+
+    def _fast_enough(self, speed: FloatArray, threshold: float | None) -> BoolArray:
+        used = np.ones(self.y.shape, dtype=bool)
+        limits = np.full(self.n, threshold) if threshold is not None else \
+            STANDSTILL * np.sqrt(np.mean(speed**2, axis=0))
+        used[:, self.rubbing] = np.abs(speed) >= limits
+        for joint, place in enumerate(self.rubbing):
+            if np.count_nonzero(used[:, place]) < _FEWEST_ROWS:
+                raise RecordingError(
+                    f'is faster than {limits[joint]:.3g} {self._units[joint]}/s in '
+                    f'{np.count_nonzero(used[:, place])} equations only',
+                    subject=self.data.dataset.joint_names[place],
+                    remedy='move it faster, or lower velocity_threshold')
+        return used
 
 
 class Problem:
@@ -120,7 +208,6 @@ class Problem:
         self._joint_names = dynamics.robot.links.joint_names
         #: Parameters of the description, in the order of the columns.
         self.described = dynamics.robot.parameters(settings.parameters)
-        self._columns = base.independent
         self._instruments: ElasticStack | None = None
         if settings.estimator == 'iv':
             low = replace(stack.settings, wider=stack.settings.wider / WIDER)
@@ -143,8 +230,8 @@ class Problem:
         """Base parameters, followed by f3 and f5 of each motor, and the speeds of friction."""
         if friction == 'coulomb':
             return self._estimate(self.equations(None)), None
-        first = estimate('wls', self.stack.equations(self._columns))
-        speeds = find_speeds(self.stack, self._columns, 1.0 / first.sigma)
+        plain = self.stack.equations(self._columns_of(self.stack, None))
+        speeds = find_speeds(self.stack, plain, 1.0 / estimate('wls', plain).sigma)
         fit = self._estimate(self.equations(speeds))
         # Once more around the solution, for how well the speeds are known.
         tangent = self._estimate(self.equations(speeds, fit))
@@ -153,11 +240,9 @@ class Problem:
     def equations(self, speeds: StribeckSpeeds | None, around: LinearFit | None = None
                   ) -> Equations:
         """Equations with columns of friction, and of changes of its speeds around a solution."""
-        if speeds is None:
-            return self.stack.equations(self._columns,
-                                        instruments=self._of_instruments(None, None))
-        W = self._with_friction(self.stack, speeds, around)
-        return self.stack.equations(None, W, self._of_instruments(speeds, around))
+        Z = None if self._instruments is None else \
+            self._columns_of(self._instruments, speeds, around)
+        return self.stack.equations(self._columns_of(self.stack, speeds, around), Z)
 
     def friction(self, fit: LinearFit, speeds: StribeckSpeeds | None
                  ) -> tuple[StribeckFriction | None, FloatArray]:
@@ -207,8 +292,7 @@ class Problem:
     def curves(self, fit: LinearFit, speeds: StribeckSpeeds | None) -> Curves:
         """Filtered efforts, measured, fitted, and predicted from the other half."""
         stack = self.stack
-        W = stack.W[..., self._columns] if speeds is None else \
-            self._with_friction(stack, speeds, None)
+        W = self._columns_of(stack, speeds)
         x = self._halves(self.equations(speeds))
         early = np.arange(len(stack.time)) < self._middle
         held = np.where(early[:, np.newaxis], W @ x[1], W @ x[0])
@@ -216,7 +300,7 @@ class Problem:
 
     def condition(self, fit: LinearFit) -> float:
         """Condition number of the weighted base columns scaled to unit length."""
-        equations = self.stack.equations(self._columns)
+        equations = self.stack.equations(self._columns_of(self.stack, None))
         W = equations.W / fit.sigma[equations.joint, np.newaxis]
         return float(np.linalg.cond(W / np.linalg.norm(W, axis=0)))
 
@@ -250,18 +334,13 @@ class Problem:
         return estimate(self.settings.estimator, equations,
                         correlation=CORRELATION * self.stack.rate)
 
-    def _of_instruments(self, speeds: StribeckSpeeds | None, around: LinearFit | None
-                        ) -> FloatArray | None:
-        if self._instruments is None:
-            return None
-        if speeds is None:
-            return self._instruments.W
-        return self._with_friction(self._instruments, speeds, around)
-
-    def _with_friction(self, stack: ElasticStack, speeds: StribeckSpeeds,
-                       around: LinearFit | None) -> FloatArray:
-        parts = [stack.W[..., self._columns], stribeck_columns(stack, speeds)]
-        if around is not None:
+    def _columns_of(self, stack: ElasticStack, speeds: StribeckSpeeds | None,
+                    around: LinearFit | None = None) -> FloatArray:
+        """Columns of the base parameters, of friction, and of changes of its speeds."""
+        parts = [stack.W[..., self.base.independent]]
+        if speeds is not None:
+            parts.append(stribeck_columns(stack, speeds))
+        if speeds is not None and around is not None:
             n, r = self.n, self.base.rank
             by = around.x[r:r + 2 * n]
             for more, size in (_stepped(speeds, 'rise'), _stepped(speeds, 'drop')):
@@ -298,17 +377,16 @@ def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
     return out
 
 
-def find_speeds(stack: ElasticStack, columns: IntArray, weights: FloatArray) -> StribeckSpeeds:
+def find_speeds(stack: ElasticStack, plain: Equations, weights: FloatArray) -> StribeckSpeeds:
     """Speeds with the smallest squared error in the equations of each motor.
 
-    ``columns`` are the base parameters with f_s and f_v, and ``weights`` the inverse standard
-    deviations of the errors of each equation, shape (m,).
+    ``plain`` are the equations with f_s and f_v alone, and ``weights`` the inverse standard
+    deviations of the errors of each coordinate, shape (m,).
     """
     from scipy.optimize import minimize
     n = stack.n
     usual = np.array([np.sqrt(np.mean(np.concatenate(
         [motion.v[:, place] for motion in stack.motions])**2)) for place in stack.rubbing])
-    plain = stack.equations(columns)
     scale = weights[plain.joint]
     # Everything is projected on the complement of the other columns.
     Q, _ = np.linalg.qr(_unit(plain.W * scale[:, np.newaxis]))

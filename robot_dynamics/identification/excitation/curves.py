@@ -101,12 +101,7 @@ class BSplineBasis(Basis):
     R. Lampariello and G. Hirzinger, "Robot excitation trajectories for dynamic parameter
     estimation using optimized B-splines", ICRA 2012).
 
-    Parameters
-    ----------
-    duration : float
-        s.
-    intervals : int
-        Number of even intervals between knots, at least two; the basis has one less.
+    The duration is in s; of ``intervals`` between knots, at least two, the basis has one less.
     """
 
     def __init__(self, duration: float, intervals: int):
@@ -156,14 +151,8 @@ class FourierBasis(Basis):
         q = q_0 + \sum_k \alpha_k \sin k w t + \beta_k (1 - \cos k w t), \quad
         \sum_k k \alpha_k = 0, \quad \sum_k k^2 \beta_k = 0
 
-    so that q, v and a at both ends are q_0, 0 and 0.
-
-    Parameters
-    ----------
-    duration : float
-        One period, s.
-    harmonics : int
-        h, at least two; the basis has 2 h - 2 functions.
+    so that q, v and a at both ends are q_0, 0 and 0. The duration, s, is one period; with h
+    ``harmonics``, at least two, the basis has 2 h - 2 functions.
     """
 
     def __init__(self, duration: float, harmonics: int):

@@ -62,35 +62,20 @@ _done: Any = None
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """A designed motion and its quality.
-
-    Parameters
-    ----------
-    motion : RestToRest
-        The motion.
-    limits : MotionLimits
-        Its limits.
-    use : Use
-        Used fraction of the limits.
-    condition : float
-        Condition number of the base regressor with columns of unit length.
-    random_conditions : ndarray
-        Those of random motions within the same limits.
-    rank : int
-        Number of base parameters.
-    restarts : tuple of float
-        Condition number of each restart.
-    seconds : float
-        Duration of the computation, s.
-    """
+    """A designed motion and its quality."""
 
     motion: RestToRest
     limits: MotionLimits
     use: Use
+    #: Condition number of the base regressor with columns of unit length.
     condition: float
+    #: Those of random motions within the same limits.
     random_conditions: FloatArray
+    #: Number of base parameters.
     rank: int
+    #: Condition number of each restart.
     restarts: tuple[float, ...]
+    #: Duration of the computation, s.
     seconds: float
 
     @property

@@ -95,46 +95,39 @@ class EffortEnclosure:
 def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
     """Bounds of |d^2 tau/dt^2|, (n,), from those of four derivatives of the joint positions."""
     coupling = np.abs(robot.coupling)
-    speeds = [coupling @ rate for rate in rates]
-    bodies = [_Body(robot, k, [float(speed[k]) for speed in speeds])
-              for k in range(robot.n_bodies)]
-    turning: list[list[float]] = []
-    axes: list[list[float]] = []
-    arms: list[list[float]] = []
-    still = [0.0, 0.0, 0.0, 0.0]
+    speeds = np.array([coupling @ rate for rate in rates])
+    bodies = [_Body(robot, k, speeds[:, k]) for k in range(robot.n_bodies)]
+    turning: list[FloatArray] = []
+    axes: list[FloatArray] = []
+    arms: list[FloatArray] = []
     for body, parent in zip(bodies, robot.parents, strict=True):
-        above = turning[parent] if parent >= 0 else still
+        above = turning[parent] if parent >= 0 else np.zeros(4)
         axes.append(_carried(1.0, above, 4))
-        relative = _product(axes[-1], body.speeds, 4) if body.turns else still
-        turning.append([x + y for x, y in zip(above, relative, strict=True)])
+        turning.append(above + _product(axes[-1], body.speeds, 4) if body.turns else above)
         arms.append(_arm(body, above, turning[-1], axes[-1]))
-    forces = [_product([body.mass], _accelerations(robot, k, arms, turning, body.centre), 3)
-              for k, body in enumerate(bodies)]
-    spins = [_spin(body, turning[k]) for k, body in enumerate(bodies)]
     tau = np.zeros(robot.n_bodies)
-    for k in range(robot.n_bodies):
+    for k, body in enumerate(bodies):
+        force = body.mass * _acceleration(robot, k, arms, turning, body.centre)
+        spin = _spin(body, turning[k])
         # From the centre of mass down to each joint that carries it.
-        lever = _carried(bodies[k].centre, turning[k], 3)
+        lever = _carried(body.centre, turning[k], 3)
         joint = k
         while joint >= 0:
+            moment = force
             if bodies[joint].turns:
                 # The axis passes through where the joint is: add the offset to the frame.
-                reach = [x + y for x, y in zip(lever, _carried(
-                    bodies[joint].offset, turning[joint], 3), strict=True)]
-                moment = [x + y for x, y in zip(_product(reach, forces[k], 3), spins[k],
-                                                strict=True)]
-            else:
-                moment = forces[k]
+                reach = lever + _carried(bodies[joint].offset, turning[joint], 3)
+                moment = _product(reach, force, 3) + spin
             tau[joint] += _product(axes[joint], moment, 3)[2]
-            lever = [x + y for x, y in zip(lever, arms[joint], strict=False)]
+            lever = lever + arms[joint][:3]
             joint = int(robot.parents[joint])
-    return (coupling.T @ tau + robot.armature * rates[3] + robot.damping * rates[2])
+    return coupling.T @ tau + robot.armature * rates[3] + robot.damping * rates[2]
 
 
 class _Body:
     """Lengths and sizes of a body, and the speeds of its joint."""
 
-    def __init__(self, robot: Robot, k: int, speeds: list[float]):
+    def __init__(self, robot: Robot, k: int, speeds: FloatArray):
         mass, centre, inertia = com_from_parameters(robot.inertial_parameters[k])
         self.turns = robot.joint_types[k] != JointType.PRISMATIC
         self.speeds = speeds
@@ -157,46 +150,43 @@ class _Body:
                                       'upper="..."> into the URDF')
 
 
-def _product(x: list[float], y: list[float], count: int) -> list[float]:
+def _product(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
     """Bounds of a product and of its derivatives."""
-    return [sum(comb(k, i) * x[i] * y[k - i] for i in range(k + 1)
-                if i < len(x) and k - i < len(y)) for k in range(count)]
+    return np.array([sum(comb(k, i) * x[i] * y[k - i] for i in range(k + 1))
+                     for k in range(count)])
 
 
-def _carried(length: float, omega: list[float], count: int) -> list[float]:
+def _carried(length: float, omega: FloatArray, count: int) -> FloatArray:
     """Bounds of a vector of constant length fixed to a turning body, and of its derivatives."""
-    jet = [length]
-    while len(jet) < count:
-        k = len(jet) - 1
-        jet.append(sum(comb(k, i) * omega[i] * jet[k - i] for i in range(k + 1)))
+    jet = np.full(count, length)
+    for k in range(1, count):
+        jet[k] = _product(omega, jet, k)[-1]
     return jet
 
 
-def _arm(body: _Body, above: list[float], own: list[float], axis: list[float]) -> list[float]:
+def _arm(body: _Body, above: FloatArray, own: FloatArray, axis: FloatArray) -> FloatArray:
     """Bounds of the vector from the parent's frame to the body's, and of four derivatives."""
-    way = [x + y for x, y in zip(_carried(body.place, above, 5),
-                                 _carried(body.offset, own, 5), strict=True)]
+    way = _carried(body.place, above, 5) + _carried(body.offset, own, 5)
     if body.turns:
         return way
-    slide = _product([*axis, _carried(1.0, above, 5)[4]], [body.travel, *body.speeds], 5)
-    return [x + y for x, y in zip(way, slide, strict=True)]
+    return way + _product(_carried(1.0, above, 5), np.append(body.travel, body.speeds), 5)
 
 
-def _accelerations(robot: Robot, k: int, arms: list[list[float]], turning: list[list[float]],
-                   centre: float) -> list[float]:
+def _acceleration(robot: Robot, k: int, arms: list[FloatArray], turning: list[FloatArray],
+                  centre: float) -> FloatArray:
     """Bounds of the acceleration of a centre of mass and gravity, and of two derivatives."""
     total = _carried(centre, turning[k], 5)[2:]
     body = k
     while body >= 0:
-        total = [x + y for x, y in zip(total, arms[body][2:], strict=True)]
+        total = total + arms[body][2:]
         body = int(robot.parents[body])
-    return [total[0] + float(np.linalg.norm(robot.gravity)), *total[1:]]
+    total[0] += np.linalg.norm(robot.gravity)
+    return total
 
 
-def _spin(body: _Body, omega: list[float]) -> list[float]:
+def _spin(body: _Body, omega: FloatArray) -> FloatArray:
     """Bounds of the rate of angular momentum, and of two derivatives.
 
     The inertia in fixed axes changes by dI/dt = [omega] I - I [omega].
     """
-    inertia = _carried(body.inertia, [2.0 * x for x in omega], 4)
-    return _product(inertia, omega, 4)[1:]
+    return _product(_carried(body.inertia, 2.0 * omega, 4), omega, 4)[1:]

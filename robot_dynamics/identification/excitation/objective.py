@@ -59,7 +59,7 @@ from robot_dynamics.identification.dataset.settings import require_choice
 from robot_dynamics.identification.excitation.curves import Basis
 from robot_dynamics.identification.excitation.effort_bound import EffortEnclosure
 from robot_dynamics.identification.excitation.limits import MotionLimits
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
@@ -88,7 +88,7 @@ class Information:
         self.dynamics = Dynamics(robot, coulomb_velocity=_COULOMB)
         self.terms = tuple(terms)
         self.base = structural_base(self.dynamics, self.terms)
-        self._gradient = RegressorGradient(robot)
+        self._robot = robot
         self._inertial = 10 * robot.n_bodies
         if self.base.rank == 0:
             raise ParameterError('has no identifiable parameter', subject=robot.name,
@@ -116,7 +116,7 @@ class Information:
         width = self._inertial + len(self.terms) * n
         Z = np.zeros((count, n, width))
         Z[..., self.base.independent] = 2.0 * (W @ slope).reshape(count, n, -1)
-        dq, dv, da = self._gradient(q, v, a, Z[..., :self._inertial])
+        dq, dv, da = regressor_gradient(self._robot, q, v, a, Z[..., :self._inertial])
         joints = np.arange(n)
         for k, term in enumerate(self.terms):
             own = Z[:, joints, self._inertial + k * n + joints]
@@ -150,31 +150,25 @@ class Information:
         return float(value), slope
 
 
-class RegressorGradient:
-    """Derivatives of weighted sums of the entries of regressors, for joints of one coordinate."""
+def regressor_gradient(robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray,
+                       weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Derivatives of L by q, v and a, shape (m, n) each, for joints of one coordinate.
 
-    def __init__(self, robot: Robot):
-        robot.require_single_coordinates('excitation')
-        self._robot = robot
-        self._slides = robot.joint_types == JointType.PRISMATIC
-        self._parents = np.array(robot.parents, dtype=np.int64)
-
-    def __call__(self, q: FloatArray, v: FloatArray, a: FloatArray, weights: FloatArray
-                 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Derivatives of L by q, v and a, shape (m, n) each; weights Z of shape (m, n, 10 nb)."""
-        robot = self._robot
-        coupling, bodies = robot.coupling, robot.n_bodies
-        # The coupling maps weights of joints to those of bodies, as it does efforts.
-        Z = (coupling @ weights).reshape(len(q), bodies, bodies, 10)
-        motion = _motion(robot, self._slides, q @ coupling.T + robot.coupling_offset,
-                         v @ coupling.T, a @ coupling.T)
-        dq, dv, da = (np.empty((len(q), bodies)) for _ in range(3))
-        weighted_sum_slopes.load()(*motion, np.array(robot.gravity), self._parents, Z, dq, dv, da)
-        return dq @ coupling, dv @ coupling, da @ coupling
+    The weights Z have shape (m, n, 10 nb).
+    """
+    robot.require_single_coordinates('excitation')
+    coupling, bodies = robot.coupling, robot.n_bodies
+    # The coupling maps weights of joints to those of bodies, as it does efforts.
+    Z = (coupling @ weights).reshape(len(q), bodies, bodies, 10)
+    motion = _motion(robot, q @ coupling.T + robot.coupling_offset, v @ coupling.T,
+                     a @ coupling.T)
+    dq, dv, da = (np.empty((len(q), bodies)) for _ in range(3))
+    weighted_sum_slopes.load()(*motion, np.array(robot.gravity),
+                               np.array(robot.parents, dtype=np.int64), Z, dq, dv, da)
+    return dq @ coupling, dv @ coupling, da @ coupling
 
 
-def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
-            a: FloatArray) -> tuple[FloatArray, ...]:
+def _motion(robot: Robot, q: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, ...]:
     """T, S, V, A, dS/dt and d^2S/dt^2 of all bodies, shape (nb, m, 4, 4) each."""
     count, bodies = len(q), robot.n_bodies
     T, S, V, A, S_dot, S_ddot = (np.zeros((bodies, count, 4, 4)) for _ in range(6))
@@ -185,7 +179,7 @@ def _motion(robot: Robot, slides: BoolArray, q: FloatArray, v: FloatArray,
         place = above @ robot.placements[k]
         axis = place[:, :3, :3] @ robot.axes[k]
         local = np.broadcast_to(np.eye(4), (count, 4, 4)).copy()
-        if slides[k]:
+        if robot.joint_types[k] == JointType.PRISMATIC:
             S[k, :, :3, 3] = axis
             local[:, :3, 3] = robot.link_offsets[k] + q[:, k, np.newaxis] * robot.axes[k]
         else:

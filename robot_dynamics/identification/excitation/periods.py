@@ -18,6 +18,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log
+from robot_dynamics.identification.filters import by_lines
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import read_topics
 
@@ -87,7 +88,7 @@ def average(log: Log, periods: Periods) -> Average:
         raise RecordingError('has no rows to average', subject=log.source, remedy=_REMEDY)
     step = float(np.median(np.diff(time)))
     grid = np.arange(0.0, periods.duration, step)
-    found = [np.stack([_on(begin + grid, time, quantity[rows])
+    found = [np.stack([by_lines(begin + grid, time, quantity[rows])
                        for quantity in (log.position, log.velocity, log.effort)])
              for begin in periods.duration * np.arange(periods.count)
              if _is_whole(time, begin, begin + periods.duration, LONGEST_PAUSE * step)]
@@ -104,11 +105,6 @@ def average(log: Log, periods: Periods) -> Average:
     averaged = Log(log.names, stamps, position, velocity, effort, dict(log.dropped),
                    f'{log.source}, {len(found)} periods averaged')
     return Average(averaged, (left[0], left[1], left[2]), len(found))
-
-
-def _on(grid: FloatArray, time: FloatArray, values: FloatArray) -> FloatArray:
-    """Values at other times, interpolated linearly, shape (m, n)."""
-    return np.stack([np.interp(grid, time, column) for column in values.T], axis=1)
 
 
 def _is_whole(time: FloatArray, begin: float, end: float, pause: float) -> bool:

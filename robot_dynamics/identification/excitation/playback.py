@@ -66,14 +66,7 @@ class Stopping(Reference):
 
     q(s(t)) with ds/dt = 1 until the stop begins, and 1 - (10 x^3 - 15 x^4 + 6 x^5) within it, so
     that positions are those of the reference, speeds are not higher, and accelerations are
-    a (ds/dt)^2 + v d^2s/dt^2.
-
-    Parameters
-    ----------
-    reference : Reference
-        The motion to stop.
-    begin, duration : float
-        Begin and duration of the stop, s.
+    a (ds/dt)^2 + v d^2s/dt^2. ``begin`` and ``duration`` are those of the stop, s.
     """
 
     def __init__(self, reference: Reference, begin: float, duration: float):
@@ -246,7 +239,8 @@ class ExcitationSession:
         self._robot, self._clearance = robot, clearance
         self._periods, self._approach = periods, positive('approach', approach)
         self._max_deviation = positive('max_deviation', max_deviation, 'rad')
-        self._stop_duration = stop_duration(self.plan)
+        #: Duration of a stop, s.
+        self.stop_duration = stop_duration(self.plan)
         self._prepared: tuple[Reference, float] | None = None
         self._reference: Reference | None = None
         self._begin = self._first = 0.0
@@ -270,11 +264,6 @@ class ExcitationSession:
     def first_period(self) -> float:
         """Time at which the first period begins, s."""
         return self._begin + self._first
-
-    @property
-    def stop_duration(self) -> float:
-        """Duration of a stop, s."""
-        return self._stop_duration
 
     def prepare(self, q: FloatArray, v: FloatArray) -> None:
         """Plan and check the way from the pose of the arm, which may take a while.
@@ -307,7 +296,7 @@ class ExcitationSession:
         if self._reference is None:
             return Stage.STOPPED if self.reason else Stage.WAITING
         if self._stop is not None:
-            ended = now >= self._stop + self._stop_duration + SETTLING
+            ended = now >= self._stop + self.stop_duration + SETTLING
             return Stage.STOPPED if ended else Stage.STOPPING
         elapsed = now - self._begin
         if elapsed >= self._reference.duration + SETTLING:
@@ -348,5 +337,5 @@ class ExcitationSession:
             raise StateError('has not begun', subject='excitation', remedy='call begin first')
         elapsed = max(0.0, now - self._begin)
         stop = elapsed + horizon if self._stop is None else self._stop - self._begin
-        reference = Stopping(self._reference, stop, self._stop_duration)
+        reference = Stopping(self._reference, stop, self.stop_duration)
         return reference, elapsed, max(0.0, reference.duration - elapsed)

@@ -38,33 +38,25 @@ _FIRST_ROWS = 8
 
 @dataclass(frozen=True, eq=False)
 class ServoLog:
-    """Commands and positions of joints, without a gap.
+    """Commands and positions of joints, without a gap."""
 
-    Parameters
-    ----------
-    name : str
-        Origin of the log.
-    time : ndarray, shape (N,)
-        s, strictly increasing.
-    position, goal, supply, enabled : ndarray, shape (N, n)
-        Positions of the encoders and commanded positions, rad or m; supply voltage, V (1 if the
-        command is an effort or a current); 1 while a servo is enabled, else 0.
-    law : ndarray, shape (n, 3)
-        Proportional gain (per rad), derivative gain (per rad/s) and limit of u / supply.
-    velocity : ndarray, shape (n,)
-        Initial velocity, rad/s or m/s.
-    counts : mapping of str to int
-        Rows left out, by reason.
-    """
-
+    #: Origin of the log.
     name: str
+    #: Times, shape (N,), s, strictly increasing.
     time: FloatArray
+    #: Positions of the encoders, shape (N, n), rad or m.
     position: FloatArray
+    #: Commanded positions, shape (N, n), rad or m.
     goal: FloatArray
+    #: Supply voltage, shape (N, n), V; 1 if the command is an effort or a current.
     supply: FloatArray
+    #: 1 while a servo is enabled, else 0, shape (N, n).
     enabled: FloatArray
+    #: Proportional gain, 1/rad, derivative gain, s/rad, and limit of u / supply, shape (n, 3).
     law: FloatArray
+    #: Initial velocity, shape (n,), rad/s or m/s.
     velocity: FloatArray
+    #: Rows left out, by reason.
     counts: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -118,37 +118,23 @@ class OutputErrorSettings:
 
 @dataclass(frozen=True, eq=False)
 class OutputError:
-    """Result of `identify_drives`.
-
-    Parameters
-    ----------
-    layout : Layout
-        Parameters of the drives.
-    x : ndarray, shape (p,)
-        Estimated parameters.
-    deviations : ndarray, shape (p,)
-        Standard deviations, which account for correlated errors of neighbouring rows; nan at a
-        bound.
-    mean_error : ndarray, shape (n,)
-        Mean absolute error of the simulated positions of all logs, rad or m.
-    validation : ndarray, shape (n,)
-        The same, each half of every log simulated with the parameters of the other halves.
-    costs : tuple of float
-        Minimum of each search, divided by rows, joints and 2 f: about the mean absolute error
-        relative to the motion. Best first.
-    findings : tuple of Finding
-        Remarks for the user.
-    halves : tuple of ndarray, shape (p,)
-        Parameters from the first halves of all logs, and from the second ones.
-    """
+    """Result of `identify_drives`."""
 
     layout: Layout
+    #: Estimated parameters, shape (p,).
     x: FloatArray
+    #: Standard deviations, shape (p,), which account for correlated errors of neighbouring rows;
+    #: nan at a bound.
     deviations: FloatArray
+    #: Mean absolute error of the simulated positions of all logs, shape (n,), rad or m.
     mean_error: FloatArray
+    #: The same, each half of every log simulated with the parameters of the other halves.
     validation: FloatArray
+    #: Minimum of each search, divided by rows, joints and 2 f: about the mean absolute error
+    #: relative to the motion. Best first.
     costs: tuple[float, ...]
     findings: tuple[Finding, ...]
+    #: Parameters from the first halves of all logs, and from the second ones, shape (p,).
     halves: tuple[FloatArray, FloatArray]
 
     @property
@@ -222,19 +208,18 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     search = Search(robot, logs, layout, settings)
     found = search.best()
     x = found[0][0]
-    errors = _mean_error(robot, logs, layout, x, settings.step)
+    errors = np.mean(np.concatenate(_errors(robot, logs, layout, x, settings.step)), axis=0)
     lost = [name for name, error in zip(robot.joint_names, errors, strict=True)
             if not np.isfinite(error)]
     if lost:
         raise RecordingError('diverges for every drive', subject=', '.join(lost),
                              remedy='check signs and units: position and goal in rad or m, supply '
                                     'in V and above zero, the law of the servo')
-    validation = np.zeros(robot.n)
     halves = halves_of(logs)
     first, second = (Search(robot, half, layout, settings).best()[0][0] for half in halves)
-    for half, held in ((first, halves[1]), (second, halves[0])):
-        validation += _mean_error(robot, held, layout, half, settings.step) * _rows(held)
-    validation /= _rows(halves[0]) + _rows(halves[1])
+    validation = np.mean(np.concatenate([
+        *_errors(robot, halves[1], layout, first, settings.step),
+        *_errors(robot, halves[0], layout, second, settings.step)]), axis=0)
     deviations = search.deviations(x)
     costs = tuple(cost for _, cost in found)
     return OutputError(layout, x, deviations, errors, validation, costs,
@@ -252,7 +237,7 @@ def mean_error(robot: Robot, logs: Sequence[ServoLog], parameters: Mapping[str, 
     """Mean absolute error of given drives, (n,): parameters by name, all others 0."""
     layout = Layout(robot.joint_names, tuple(parameters), {
         name: values_of_joints(name, value, robot.n) for name, value in parameters.items()})
-    return _mean_error(robot, logs, layout, np.zeros(0), step)
+    return np.mean(np.concatenate(_errors(robot, logs, layout, np.zeros(0), step)), axis=0)
 
 
 class Search:
@@ -387,14 +372,12 @@ def _typical(robot: Robot, logs: Sequence[ServoLog]
     effort = np.max(np.abs(dynamics.gravity_torque(q)), axis=0)
     # Without gravity: the effort that reverses the motion within a tenth of a second.
     effort = np.maximum(effort, inertia * speed / 0.1)
-    command = np.max([np.percentile(_asked(log), 90, axis=0) for log in logs], axis=0)
+    # Magnitudes of u by the law at the measured positions.
+    asked = [log.supply * log.enabled * np.minimum(
+        np.abs(log.goal - log.position) * log.law[:, PROPORTIONAL], log.law[:, LIMIT])
+        for log in logs]
+    command = np.max([np.percentile(one, 90, axis=0) for one in asked], axis=0)
     return effort, inertia, np.maximum(command, 1e-9), speed
-
-
-def _asked(log: ServoLog) -> FloatArray:
-    """Magnitude of u by the law at the measured positions."""
-    error = np.abs(log.goal - log.position) * log.law[:, PROPORTIONAL]
-    return log.supply * np.minimum(error, log.law[:, LIMIT]) * log.enabled
 
 
 def _simulated(model: FloatArray, log: ServoLog, table: FloatArray, step: float) -> FloatArray:
@@ -405,15 +388,11 @@ def _simulated(model: FloatArray, log: ServoLog, table: FloatArray, step: float)
     return out
 
 
-def _mean_error(robot: Robot, logs: Sequence[ServoLog], layout: Layout, x: FloatArray,
-                step: float) -> FloatArray:
+def _errors(robot: Robot, logs: Sequence[ServoLog], layout: Layout, x: FloatArray, step: float
+            ) -> list[FloatArray]:
+    """Absolute errors of the simulated positions of each log, shape (N, n)."""
     model, table = body_table(robot), layout.table(x)
-    errors = [np.abs(log.position - _simulated(model, log, table, step)) for log in logs]
-    return np.mean(np.concatenate(errors), axis=0)
-
-
-def _rows(logs: Sequence[ServoLog]) -> int:
-    return sum(log.count for log in logs)
+    return [np.abs(log.position - _simulated(model, log, table, step)) for log in logs]
 
 
 def _findings(layout: Layout, x: FloatArray, deviations: FloatArray, costs: Sequence[float],
@@ -442,25 +421,18 @@ def _findings(layout: Layout, x: FloatArray, deviations: FloatArray, costs: Sequ
 
 @dataclass(frozen=True, eq=False)
 class DriveVerdict:
-    """Verdict on identified drives.
+    """Verdict on identified drives."""
 
-    Parameters
-    ----------
-    verdict, reasons
-        good, fair or poor, and why.
-    motion : ndarray, shape (n,)
-        Mean absolute deviation of the measured positions from their mean, rad or m.
-    in_sample, validation : float
-        Mean position errors of all joints relative to the motion, of the fit and of other halves.
-    worst : (str, float)
-        Joint with the largest validation error, and that error relative to its motion.
-    """
-
+    #: good, fair or poor, and the reasons.
     verdict: str
     reasons: tuple[str, ...]
+    #: Mean absolute deviation of the measured positions from their mean, shape (n,), rad or m.
     motion: FloatArray
+    #: Mean position error of all joints relative to the motion.
     in_sample: float
+    #: The same of the other halves.
     validation: float
+    #: Joint with the largest validation error, and that error relative to its motion.
     worst: tuple[str, float]
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.outputs import PARAMETERS as PARAMETER_FILE
-from robot_dynamics.identification.outputs import RESULT, URDF, finite, parameter_file
+from robot_dynamics.identification.outputs import RESULT, URDF, parameter_file, result_file
 from robot_dynamics.identification.result import findings_list
 from robot_dynamics.identification.servo.log import ServoLog
 from robot_dynamics.identification.servo.model import PARAMETERS
@@ -36,8 +35,7 @@ def drive_files(found: OutputError, verdict: DriveVerdict, logs: Sequence[ServoL
     # The bodies are those of the description, whatever they are.
     text, _ = identified_urdf(urdf, driven, plain, allow_inconsistent=True)
     return {URDF: text.encode(), PARAMETER_FILE: parameter_file(text, driven).encode(),
-            RESULT: (json.dumps(finite(drive_content(found, verdict, logs)), indent=1,
-                                allow_nan=False) + '\n').encode()}
+            RESULT: result_file(drive_content(found, verdict, logs))}
 
 
 def drive_values(found: OutputError, name: str) -> FloatArray:

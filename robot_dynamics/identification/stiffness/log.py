@@ -70,51 +70,41 @@ class Columns:
 
     def named(self, name: str | int) -> FloatArray:
         """Column by name, or by number from 1."""
-        key = str(name)
-        if key in self.values:
-            return self.values[key]
-        names = list(self.values)
-        if isinstance(name, int) and 1 <= name <= len(names):
-            return self.values[names[name - 1]]
-        raise RecordingError(f'has no column {key!r}', subject=self.source,
-                             remedy='name one of: ' + ', '.join(names[:40]))
+        return self.values[self._key(name)]
 
     def time_of(self, name: str | int) -> FloatArray | None:
         """Times of a column, or None for a log without times."""
-        key = str(name)
-        if key not in self.values and isinstance(name, int):
-            key = list(self.values)[name - 1]
-        return self.times.get(key)
+        return self.times.get(self._key(name))
+
+    def _key(self, name: str | int) -> str:
+        names = list(self.values)
+        if str(name) in names:
+            return str(name)
+        if isinstance(name, int) and 1 <= name <= len(names):
+            return names[name - 1]
+        raise RecordingError(f'has no column {str(name)!r}', subject=self.source,
+                             remedy='name one of: ' + ', '.join(names[:40]))
 
 
 @dataclass(frozen=True)
 class JointColumns:
-    """Columns of the signals of one joint, and its known properties.
+    """Columns of the signals of one joint, and its known properties."""
 
-    Parameters
-    ----------
-    motor, link, torque, acceleration : str or int, optional
-        Columns: angle of the motor; angle, torque and acceleration of the joint.
-    motor_scale, link_scale, torque_scale, acceleration_scale : float
-        Factors to rad (or m), N m (or N), rad/s^2 (or m/s^2).
-    torque_side : {'joint', 'motor'}
-        Side of the gear of the torque.
-    gear_ratio : float, optional
-        Turns of the motor per turn of the joint.
-    inertia : float, optional
-        Inertia that the spring carries, kg m^2 or kg.
-    """
-
+    #: Columns: angle of the motor, and angle, torque and acceleration of the joint.
     motor: str | int | None = None
     link: str | int | None = None
     torque: str | int | None = None
     acceleration: str | int | None = None
+    #: Factors to rad (or m), N m (or N), rad/s^2 (or m/s^2).
     motor_scale: float = 1.0
     link_scale: float = 1.0
     torque_scale: float = 1.0
     acceleration_scale: float = 1.0
+    #: Side of the gear of the torque: ``joint`` or ``motor``.
     torque_side: str = 'joint'
+    #: Turns of the motor per turn of the joint.
     gear_ratio: float | None = None
+    #: Inertia that the spring carries, kg m^2 or kg.
     inertia: float | None = None
 
 
@@ -296,16 +286,12 @@ def joint_logs(columns: Columns, settings: StiffnessSettings | None = None
 
     Examples
     --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from robot_dynamics.identification import joint_logs, read_columns
+    >>> import numpy as np
+    >>> from robot_dynamics.identification import joint_logs
+    >>> from robot_dynamics.identification.stiffness.log import Columns
     >>> t = np.arange(0.0, 20.0, 0.005)
-    >>> link, torque = np.sin(t), 10.0 * np.cos(0.7 * t)
-    >>> table = np.stack([t, link + torque / 2000.0, link, torque], axis=1)
-    >>> path = Path(tempfile.mkdtemp()) / 'log.csv'
-    >>> np.savetxt(path, table, delimiter=',', comments='',
-    ...            header='time,motor_elbow_position,elbow_position,elbow_effort')
-    >>> columns = read_columns(path)
+    >>> values = {'motor_elbow_position': np.sin(t), 'elbow_position': np.sin(t) + 0.001}
+    >>> columns = Columns(values, dict.fromkeys(values, t), 'example')
     >>> [log.name for log in joint_logs(columns)]
     ['elbow']
     """

@@ -41,36 +41,24 @@ class Mode:
 
 @dataclass(frozen=True, eq=False)
 class ModesReport:
-    """Resonances between a torque and a motion.
+    """Resonances between a torque and a motion."""
 
-    Parameters
-    ----------
-    modes : tuple of Mode
-        By frequency.
-    order : int
-        Order of the difference equation.
-    one_step : float
-        Error of predictions of the next sample, relative to the output.
-    simulated : float
-        Error of the free simulation from the torque alone.
-    has_rate : bool
-        Whether frequencies are in Hz.
-    stiffness : float
-        J (2 pi f)^2 of the lowest resonance, nan without an inertia or a rate.
-    frequency, gain : ndarray, shape (m,)
-        Amplitude of the output per torque by the equation.
-    measured : ndarray, shape (m,)
-        The same from spectra.
-    """
-
+    #: Resonances by frequency.
     modes: tuple[Mode, ...]
+    #: Order of the difference equation.
     order: int
+    #: Error of predictions of the next sample, relative to the output.
     one_step: float
+    #: Error of the free simulation from the torque alone.
     simulated: float
+    #: Whether frequencies are in Hz.
     has_rate: bool
+    #: J (2 pi f)^2 of the lowest resonance, nan without an inertia or a rate.
     stiffness: float
+    #: Frequencies, shape (m,), and amplitudes of the output per torque there by the equation.
     frequency: FloatArray
     gain: FloatArray
+    #: The same amplitudes from spectra.
     measured: FloatArray
 
 

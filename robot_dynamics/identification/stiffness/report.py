@@ -56,17 +56,13 @@ def examine(logs: Sequence[JointLog]) -> tuple[JointReport, ...]:
 
     Examples
     --------
-    >>> import numpy as np, tempfile
-    >>> from pathlib import Path
-    >>> from robot_dynamics.identification import examine, joint_logs, read_columns
+    >>> import numpy as np
+    >>> from robot_dynamics.identification import examine
+    >>> from robot_dynamics.identification.stiffness.log import JointColumns, JointLog
     >>> t = np.arange(0.0, 20.0, 0.005)
     >>> link, torque = np.sin(t), 10.0 * np.cos(0.7 * t)
-    >>> table = np.stack([t, link + torque / 2000.0, link, torque], axis=1)
-    >>> path = Path(tempfile.mkdtemp()) / 'log.csv'
-    >>> np.savetxt(path, table, delimiter=',', comments='',
-    ...            header='time,motor_elbow_position,elbow_position,elbow_effort')
-    >>> columns = read_columns(path)
-    >>> (report,) = examine(joint_logs(columns))
+    >>> signals = {'motor': link + torque / 2000.0, 'link': link, 'torque': torque}
+    >>> (report,) = examine([JointLog('elbow', t, signals, True, JointColumns())])
     >>> round(report.spring.stiffness)
     2000
     """

@@ -55,57 +55,41 @@ _FEWEST = 32
 
 @dataclass(frozen=True, eq=False)
 class SpringReport:
-    """Results from the two encoders of a joint.
+    """Results from the two encoders of a joint."""
 
-    Parameters
-    ----------
-    ratio, ratio_deviation : float
-        k; the deviation is nan if k was given.
-    measured_ratio : float
-        k by linear regression, whether given or not.
-    lost_motion, lost_deviation : float
-        h, rad or m, on the side of the joint.
-    follows : {'direction', 'load', ''}
-        Sign that the lost motion follows; empty without lost motion.
-    stiffness, stiffness_deviation : float
-        K, N m/rad or N/m; nan without a torque or a deflection.
-    dry_friction, dry_deviation : float
-        F - K h / 2 for the torque of a motor, on the side of the joint, N m or N; else nan.
-    braked : float
-        Duration for which brakes carried the joint, s, left out.
-    steps : tuple of (float, float)
-        Resolution of the encoders of motor and joint, on the side of the joint.
-    residual : float
-        RMS of the unexplained deflection.
-    cutoff : float
-        Cut-off of the filter, Hz.
-    deflection, load, explained : ndarray, shape (m,)
-        theta_m / k - q without its constant, the torque (nan if missing) and the explained
-        deflection, in rows.
-    way : ndarray, shape (m,)
-        Direction of the motor.
-    time : ndarray, shape (m,)
-        s.
-    """
-
+    #: k; the deviation is nan if k was given.
     ratio: float
     ratio_deviation: float
+    #: k by linear regression, whether given or not.
     measured_ratio: float
+    #: h, rad or m, on the side of the joint.
     lost_motion: float
     lost_deviation: float
+    #: Sign that the lost motion follows: `DIRECTION` or `LOAD`, empty without lost motion.
     follows: str
+    #: K, N m/rad or N/m; nan without a torque or a deflection.
     stiffness: float
     stiffness_deviation: float
+    #: F - K h / 2 for the torque of a motor, on the side of the joint, N m or N; else nan.
     dry_friction: float
     dry_deviation: float
+    #: Duration left out because brakes carried the joint, s.
     braked: float
+    #: Resolution of the encoders of motor and joint, on the side of the joint.
     steps: tuple[float, float]
+    #: RMS of the unexplained deflection.
     residual: float
+    #: Cut-off of the filter, Hz.
     cutoff: float
+    #: Rows, shape (m,): theta_m / k - q without its constant, rad or m.
     deflection: FloatArray
+    #: Torque, nan if missing.
     load: FloatArray
+    #: Explained deflection.
     explained: FloatArray
+    #: Direction of the motor.
     way: FloatArray
+    #: Times, s.
     time: FloatArray
 
 
