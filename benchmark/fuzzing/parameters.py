@@ -33,7 +33,7 @@ from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.reference import FileMotion, make_motion, middle
 from robot_dynamics.nodes.ros.parameters import Parameter, Type
 from robot_dynamics.nodes.ros.runtime import readable_arguments
-from robot_dynamics.nodes.simulated_plants import build_plant
+from robot_dynamics.nodes.simulated_arm import build_plant
 
 _MOTION = {
     'header': {'frame_id': 'base'}, 'joint_names': ['joint1', 'joint2'],

@@ -38,59 +38,7 @@ from robot_dynamics.nodes.ros.stopping import StopRequest
 _ADAPTATION = AdaptationGains()
 
 
-LEARNING_PARAMETERS = (
-    Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P, instead of bandwidth '
-              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
-    Parameter('feedback.joint_damping', (), 'Diagonal of a constant K_D, as long as '
-              'joint_stiffness.', 'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
-    Parameter('adaptation.law', _ADAPTATION.law, 'Update law: gradient, projection (with '
-              'leakage), dead_zone, composite, memory, natural, natural_memory.',
-              choices=tuple(UPDATE_LAWS), read_only=True),
-    Parameter('adaptation.coordinates', _ADAPTATION.coordinates, 'links: every link stays a body; '
-              'base: only base parameters are learnt, and nothing else drifts.',
-              choices=COORDINATES, read_only=True),
-    Parameter('adaptation.leakage', _ADAPTATION.leakage, 'Rate at which estimates return to the '
-              'model, for the law projection.', '1/s', 0.0, 100.0, read_only=True),
-    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which estimates '
-              'do not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
-    Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion after '
-              'which estimates do not change.', 's', 0.0, 1e6, read_only=True),
-    Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
-              'estimates change although the arm is at rest.', 'rad/s or m/s', 0.0, 1e6,
-              read_only=True),
-    Parameter('known.links', (), 'Links whose inertial parameters are known and not estimated.',
-              element=str, read_only=True),
-    Parameter('known.parameters', (), 'Single parameters that are known, e.g. link7/m or '
-              'joint3/viscous.', element=str, read_only=True),
-    Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + 0.25 '
-              'link2/m.', element=str, read_only=True),
-    Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. It '
-              'need not exist where estimates are saved to the same file.', read_only=True),
-    Parameter('estimates.save_to', '', 'File that estimates are written to when the controller '
-              'releases the arm; empty for none.', read_only=True),
-    Parameter('contact_topic', 'inverse_dynamics/contact', 'Topic with contacts of the arm; '
-              'during a contact estimates do not change.', read_only=True, topic=True),
-    Parameter('contact_freezes', True, 'Whether to subscribe to that.', read_only=True),
-)
-
-
-def make_adaptive_law(robot: Robot, values: Values) -> AdaptiveController:
-    """Make the adaptive law as the parameters describe it, with restored estimates.
-
-    Raises a RobotDynamicsError where values do not fit the robot, or each other.
-    """
-    law = AdaptiveController(
-        robot, feedback=_feedback(values),
-        adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
-        known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
-        period=1.0 / values['rate'],
-        delay=values['delay'], allow_unphysical=values['allow_unphysical'])
-    if source := estimates_file(values):
-        law.restore(source)
-    return law
-
-
-def estimates_file(values: Values) -> str:
+def _estimates_file(values: Values) -> str:
     """File of estimates to start from, empty for none."""
     source, sink = values['estimates.restore_from'], values['estimates.save_to']
     return source if source != sink or Path(source).exists() else ''
@@ -141,7 +89,38 @@ TABLE = (
     Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible entry '
               'of s; above it estimates do not change.', 'rad/s or m/s', 0.01, 1000.0,
               read_only=True),
-    *LEARNING_PARAMETERS,
+    Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P, instead of bandwidth '
+              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
+    Parameter('feedback.joint_damping', (), 'Diagonal of a constant K_D, as long as '
+              'joint_stiffness.', 'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
+    Parameter('adaptation.law', _ADAPTATION.law, 'Update law: gradient, projection (with '
+              'leakage), dead_zone, composite, memory, natural, natural_memory.',
+              choices=tuple(UPDATE_LAWS), read_only=True),
+    Parameter('adaptation.coordinates', _ADAPTATION.coordinates, 'links: every link stays a body; '
+              'base: only base parameters are learnt, and nothing else drifts.',
+              choices=COORDINATES, read_only=True),
+    Parameter('adaptation.leakage', _ADAPTATION.leakage, 'Rate at which estimates return to the '
+              'model, for the law projection.', '1/s', 0.0, 100.0, read_only=True),
+    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which estimates '
+              'do not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
+    Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion after '
+              'which estimates do not change.', 's', 0.0, 1e6, read_only=True),
+    Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
+              'estimates change although the arm is at rest.', 'rad/s or m/s', 0.0, 1e6,
+              read_only=True),
+    Parameter('known.links', (), 'Links whose inertial parameters are known and not estimated.',
+              element=str, read_only=True),
+    Parameter('known.parameters', (), 'Single parameters that are known, e.g. link7/m or '
+              'joint3/viscous.', element=str, read_only=True),
+    Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + 0.25 '
+              'link2/m.', element=str, read_only=True),
+    Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. It '
+              'need not exist where estimates are saved to the same file.', read_only=True),
+    Parameter('estimates.save_to', '', 'File that estimates are written to when the controller '
+              'releases the arm; empty for none.', read_only=True),
+    Parameter('contact_topic', 'inverse_dynamics/contact', 'Topic with contacts of the arm; '
+              'during a contact estimates do not change.', read_only=True, topic=True),
+    Parameter('contact_freezes', True, 'Whether to subscribe to that.', read_only=True),
 )
 
 
@@ -156,9 +135,15 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._trajectories = 0
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
-        """Make the law that the parameters describe."""
-        law = make_adaptive_law(robot, values)
-        if path := estimates_file(values):
+        """Make the law that the parameters describe, with restored estimates."""
+        law = AdaptiveController(
+            robot, feedback=_feedback(values),
+            adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
+            known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
+            period=1.0 / values['rate'], delay=values['delay'],
+            allow_unphysical=values['allow_unphysical'])
+        if path := _estimates_file(values):
+            law.restore(path)
             self.get_logger().info(f'estimates restored from {path}')
         return law
 

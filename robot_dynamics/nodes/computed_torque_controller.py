@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from robot_dynamics.control.laws.model_based import ComputedTorqueController
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
-from robot_dynamics.nodes.controller.parameters import (
-    FEEDBACK_PARAMETERS,
-    feedback_keywords,
-)
+from robot_dynamics.nodes.controller.parameters import FEEDBACK_PARAMETERS, feedback_keywords
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.stopping import StopRequest
 

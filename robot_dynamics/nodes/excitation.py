@@ -35,11 +35,7 @@ from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import ExcitationSession, Stage
 from robot_dynamics.nodes.controller.commands import missing_subscriber
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, TRACKING_NODES
-from robot_dynamics.nodes.recording import (
-    DISCOVERY_PERIOD,
-    FETCH_PERIOD,
-    TopicRecording,
-)
+from robot_dynamics.nodes.recording import TopicRecording, recording_parameters
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_described
 from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status
@@ -95,10 +91,7 @@ TABLE = (
               5.0, read_only=True),
     Parameter('output', '', 'Folder of the recording; an existing one is replaced. Empty for '
               'none.', read_only=True),
-    Parameter('topics', RECORDED, 'Topics to record, as soon as they have a publisher.',
-              element=str, read_only=True, topic=True),
-    Parameter('buffer_size', 64, 'Largest amount of data that waits to be written; beyond that '
-              'messages are dropped and counted.', 'MiB', 1, 4096, read_only=True),
+    *recording_parameters(RECORDED),
 )
 
 
@@ -136,9 +129,8 @@ class ExcitationNode(PlainNode):
         self._as_reference = values['play_as'] == 'reference'
         topics = {name: f'{name}/reference' for name in values['controllers']} \
             if self._as_reference else {'': values['trajectory_topic']}
-        self._commands = {name: self.create_publisher(
-            JointTrajectory, topic, qos.command(), qos_overriding_options=qos.overridable())
-            for name, topic in topics.items()}
+        self._commands = {name: self.advertise(JointTrajectory, topic, qos.command())
+                          for name, topic in topics.items()}
         self._state = self.create_publisher(String, STATE_TOPIC, qos.latched())
         Diagnostics(self, robot.name, {'excitation': self._status})
         freeze_garbage()
@@ -149,11 +141,7 @@ class ExcitationNode(PlainNode):
                 self.fast.subscribe(String, f'{name}/mode', partial(self._on_mode, name),
                                     qos.latched())
         if values['output']:
-            recording = self._recording = TopicRecording(
-                self, Path(values['output']).expanduser(), values['topics'],
-                values['buffer_size'] * 1024 * 1024)
-            self.fast.tick(FETCH_PERIOD, recording.fetch)
-            self.fast.tick(DISCOVERY_PERIOD, recording.discover)
+            self._recording = TopicRecording(self, values)
         self._deadline = time.monotonic() + values['patience']
         self._publish_state()
         self.fast.tick(values['chunk_period'], self._step)
@@ -166,8 +154,7 @@ class ExcitationNode(PlainNode):
             session.doubt(self._now(), 'the node is asked to stop')
             self._send()
         if self._recording is not None:
-            recording, self._recording = self._recording, None
-            recording.close()
+            self._recording.close()
 
     def _on_mode(self, name: str, message: String) -> None:
         """Record the mode of a controller; stop when the one that follows stops tracking."""

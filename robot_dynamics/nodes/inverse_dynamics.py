@@ -22,8 +22,8 @@ from robot_dynamics.nodes.observing.fault_watch import FAULT_PARAMETERS, FaultWa
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS, load_robot
 from robot_dynamics.nodes.ros.diagnostics import (
-    CycleStatistics,
     Diagnostics,
+    cycle_status,
     model_status,
     monitor_status,
 )
@@ -134,27 +134,22 @@ class InverseDynamicsNode(PlainNode):
         self._effort = ActingEffort(self, robot, self._dynamics, values)
         if values['faults.watch']:
             self._watch = FaultWatch(self, robot, self._dynamics, values)
-        self._cycle = CycleStatistics()
         self._message = JointStateMessage(robot.joint_names, effort=True,
                                           frame=robot.base_name)
         self._outputs = [
-            (part, self.create_publisher(JointState, topic, qos.telemetry(),
-                                         qos_overriding_options=qos.overridable()))
+            (part, self.advertise(JointState, topic, qos.telemetry()))
             for topic, part in _TOPICS.items()]
         self._regressor = ArrayMessage(('joint', 'parameter'), (robot.n, 10 * robot.n_bodies))
-        self._regressors = self.create_publisher(Float64MultiArray, '~/regressor',
-                                                 qos.telemetry(),
-                                                 qos_overriding_options=qos.overridable())
-        names = self.create_publisher(String, '~/parameter_names', qos.latched(),
-                                      qos_overriding_options=qos.overridable())
-        names.publish(String(data=json.dumps(robot.parameter_names)))
+        self._regressors = self.advertise(Float64MultiArray, '~/regressor', qos.telemetry())
+        self.advertise(String, '~/parameter_names', qos.latched()).publish(
+            String(data=json.dumps(robot.parameter_names)))
         self._due = _Pace(values['publish_rate'])
         self._regressor_due = _Pace(values['regressor_rate'])
         with self.stopped.interrupting():
             self._warm_up(robot.n)
         faults = {} if self._watch is None else {'faults': self._watch.status}
         Diagnostics(self, robot.name, {'state': lambda: monitor_status(self._monitor),
-                                       'loop': self._cycle.status,
+                                       'loop': lambda: cycle_status(self.fast.cycle),
                                        'model': lambda: model_status(robot), **faults})
         freeze_garbage()
         self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
@@ -180,7 +175,7 @@ class InverseDynamicsNode(PlainNode):
 
     def _on_joint_state(self, message: JointState) -> None:
         """Process a state, and publish when it is due."""
-        self._cycle.start()
+        self.fast.cycle.start()
         stamp = to_nanoseconds(message.header.stamp)
         monitor = self._monitor
         verdict = monitor.update(self._stamps.received(stamp), self._stamps.seconds(stamp),
@@ -204,7 +199,7 @@ class InverseDynamicsNode(PlainNode):
         if self._regressor_due(monitor.stamp):
             self._regressors.publish(self._regressor.fill(self._dynamics.regressor(
                 monitor.q, monitor.v, self._terms.acceleration)))
-        self._cycle.finish()
+        self.fast.cycle.finish()
 
 
 class _Pace:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
-from robot_dynamics.nodes.recording import (
-    DISCOVERY_PERIOD,
-    FETCH_PERIOD,
-    TopicRecording,
-)
+from robot_dynamics.nodes.recording import TopicRecording, recording_parameters
 from robot_dynamics.nodes.ros.diagnostics import Diagnostics
 from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter
@@ -40,12 +35,9 @@ DEFAULT_TOPICS = (
 TABLE = (
     Parameter('output', '', 'Folder of the recording; an existing recording is replaced.',
               read_only=True),
-    Parameter('topics', DEFAULT_TOPICS, 'Topics to record, as soon as they have a publisher.',
-              element=str, read_only=True, topic=True),
+    *recording_parameters(DEFAULT_TOPICS),
     Parameter('progress_period', 0.0, 'Time between two lines of progress in JSON on stdout; 0 '
               'for none.', 's', 0.0, 3600.0, read_only=True),
-    Parameter('buffer_size', 64, 'Largest amount of data that waits to be written; beyond that '
-              'messages are dropped and counted.', 'MiB', 1, 4096, read_only=True),
 )
 
 
@@ -124,7 +116,6 @@ class RecorderNode(PlainNode):
     def __init__(self, stopped: StopRequest):
         super().__init__('recorder', TABLE, stopped)
         self._recording: TopicRecording | None = None
-        self._progress = Progress()
 
     def start(self) -> None:
         """Open the recording and begin to look for topics."""
@@ -132,24 +123,17 @@ class RecorderNode(PlainNode):
         if not values['output']:
             raise RecordingError('is not set', subject='parameter output',
                                  remedy='set it to the folder to record into')
-        recording = self._recording = TopicRecording(
-            self, Path(values['output']).expanduser(), values['topics'],
-            values['buffer_size'] * 1024 * 1024, self._progress.note)
-        self.fast.tick(FETCH_PERIOD, recording.fetch)
-        self.fast.tick(DISCOVERY_PERIOD, recording.discover)
+        progress = Progress()
+        recording = self._recording = TopicRecording(self, values, progress.note)
         if values['progress_period'] > 0.0:
-            self.fast.tick(values['progress_period'], self._report)
+            self.fast.tick(values['progress_period'], lambda: print(
+                progress.line(recording.writer.messages), flush=True))
         Diagnostics(self, 'recorder', {'recording': recording.status})
 
     def stop(self) -> None:
         """Fetch what has come meanwhile and close the recording."""
         if self._recording is not None:
-            recording, self._recording = self._recording, None
-            recording.close()
-
-    def _report(self) -> None:
-        if self._recording is not None:
-            print(self._progress.line(self._recording.writer.messages), flush=True)
+            self._recording.close()
 
 
 def main(args: Sequence[str] | None = None) -> int:

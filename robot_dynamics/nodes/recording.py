@@ -12,46 +12,58 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.messages import PolledSubscription
+from robot_dynamics.nodes.ros.node import NodeParts
+from robot_dynamics.nodes.ros.parameters import Parameter, Values
 
 #: Messages are fetched this often, many at once: to wake up for each would occupy a core. s.
-FETCH_PERIOD = 0.02
+_FETCH_PERIOD = 0.02
 #: Time between two checks for new topics. s.
-DISCOVERY_PERIOD = 0.25
+_DISCOVERY_PERIOD = 0.25
 #: Messages of a topic that may wait until they are fetched: two seconds at 1 kHz.
 _DEPTH = 2000
+
+
+def recording_parameters(topics: Sequence[str]) -> tuple[Parameter, ...]:
+    """Rows of a node that records, beside its parameter ``output``."""
+    return (
+        Parameter('topics', tuple(topics), 'Topics to record, as soon as they have a publisher.',
+                  element=str, read_only=True, topic=True),
+        Parameter('buffer_size', 64, 'Largest amount of data that waits to be written; beyond '
+                  'that messages are dropped and counted.', 'MiB', 1, 4096, read_only=True))
 
 
 class TopicRecording:
     """Subscribes to topics and passes their serialised messages to a `BagWriter`.
 
-    The node calls `discover` and `fetch` periodically, and `close` at the end. An existing
-    recording in the folder is replaced; topics are recorded as soon as they have a publisher; at
-    most `capacity` bytes wait to be written; `note` is called with topic, type and data of each
-    message.
+    A node that has been started closes it at the end. An existing recording in the folder is
+    replaced; topics are recorded as soon as they have a publisher; `note` is called with topic,
+    type and data of each message.
     """
 
-    def __init__(self, node: Node, folder: Path, topics: Sequence[str], capacity: int,
+    def __init__(self, node: NodeParts, values: Values,
                  note: Callable[[str, str, bytes], None] | None = None):
         self._node, self._note = node, note
         self._recorded: dict[str, PolledSubscription] = {}
         self._types: dict[str, str] = {}
         self._unknown: set[str] = set()
-        self._wanted = [node.resolve_topic_name(topic) for topic in topics]
-        self.writer = BagWriter(folder, capacity=capacity)
-        self.discover()
+        self._wanted = [node.resolve_topic_name(topic) for topic in values['topics']]
+        self.writer = BagWriter(Path(values['output']).expanduser(),
+                                capacity=values['buffer_size'] * 1024 * 1024)
+        self._discover()
+        node.fast.tick(_FETCH_PERIOD, self._fetch)
+        node.fast.tick(_DISCOVERY_PERIOD, self._discover)
 
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics that are recorded by now."""
         return tuple(self._recorded)
 
-    def discover(self) -> None:
+    def _discover(self) -> None:
         """Subscribe to wanted topics that have a publisher."""
         for name in self._wanted:
             if name in self._recorded or name in self._unknown:
@@ -72,7 +84,7 @@ class TopicRecording:
             self._recorded[name] = PolledSubscription(
                 self._node, message_type, name, _matching_qos(topic.offered), raw=True)
 
-    def fetch(self) -> None:
+    def _fetch(self) -> None:
         """Take every message that waits; raises a RecordingError when writing has failed."""
         for name, subscription in self._recorded.items():
             while (data := subscription.fetch()) is not None:
@@ -86,7 +98,7 @@ class TopicRecording:
 
     def close(self) -> None:
         """Fetch the last messages and close the recording."""
-        self.fetch()
+        self._fetch()
         self.writer.close()
         if self.writer.dropped:
             self._node.get_logger().warning(f'{self.writer.dropped} messages were not recorded: '
@@ -172,17 +184,13 @@ class BagWriter:
         self._bytes_handed_over = 0
         self._bytes_written = 0
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._failure: Exception | None = None
+        #: Error that stopped the writing, if there is one.
+        self.failure: Exception | None = None
         #: Messages passed to the thread, and dropped because too many waited.
         self.messages = 0
         self.dropped = 0
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
         self._thread.start()
-
-    @property
-    def failure(self) -> Exception | None:
-        """Error that stopped the writing, if there is one."""
-        return self._failure
 
     def add_topic(self, topic: Topic) -> None:
         """Register a topic; raises a RecordingError when rosbags does not know its type."""
@@ -205,7 +213,7 @@ class BagWriter:
     def write(self, topic: str, nanoseconds: int, data: bytes) -> None:
         """Pass one serialised message of a registered topic to the thread."""
         waiting = self._bytes_handed_over - self._bytes_written
-        if waiting + len(data) > self._capacity or self._failure is not None:
+        if waiting + len(data) > self._capacity or self.failure is not None:
             self.dropped += 1
             return
         self._bytes_handed_over += len(data)
@@ -225,10 +233,10 @@ class BagWriter:
         self._queue.put(self._writer.close)
         self._queue.put(None)
         self._thread.join()
-        if self._failure is not None:
-            raise RecordingError(f'could not be written to the end ({self._failure})',
+        if self.failure is not None:
+            raise RecordingError(f'could not be written to the end ({self.failure})',
                                  subject=str(self.folder),
-                                 remedy='check the space left on the disk') from self._failure
+                                 remedy='check the space left on the disk') from self.failure
 
     def _run(self) -> None:
         """Run the queued actions in order, until the end is queued."""
@@ -236,7 +244,7 @@ class BagWriter:
             try:
                 action()
             except Exception as error:  # a full disk, above all
-                self._failure = error
+                self.failure = error
                 return
 
 
@@ -266,22 +274,15 @@ def _emptied(folder: Path) -> Path:
 
 def _rosbags_qos(profile: QoSProfile) -> Any:
     """Convert a profile to the type of rosbags."""
-    from rosbags.interfaces import (
-        Qos,
-        QosDurability,
-        QosHistory,
-        QosLiveliness,
-        QosReliability,
-        QosTime,
-    )
+    from rosbags import interfaces
 
     def duration(value: Any) -> Any:
-        seconds, nanoseconds = divmod(value.nanoseconds, 1_000_000_000)
-        return QosTime(seconds, nanoseconds)
+        return interfaces.QosTime(*divmod(value.nanoseconds, 1_000_000_000))
 
-    return Qos(QosHistory(int(profile.history)), profile.depth,
-               QosReliability(int(profile.reliability)), QosDurability(int(profile.durability)),
-               duration(profile.deadline), duration(profile.lifespan),
-               QosLiveliness(int(profile.liveliness)),
-               duration(profile.liveliness_lease_duration),
-               profile.avoid_ros_namespace_conventions)
+    return interfaces.Qos(
+        interfaces.QosHistory(int(profile.history)), profile.depth,
+        interfaces.QosReliability(int(profile.reliability)),
+        interfaces.QosDurability(int(profile.durability)),
+        duration(profile.deadline), duration(profile.lifespan),
+        interfaces.QosLiveliness(int(profile.liveliness)),
+        duration(profile.liveliness_lease_duration), profile.avoid_ros_namespace_conventions)

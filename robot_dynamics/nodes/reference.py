@@ -334,9 +334,9 @@ class ReferenceNode(PlainNode):
         with self.stopped.interrupting():
             check_motion(self._robot, values)
         self._stamps = StampClock(self)
-        self._chunk_publishers = {name: self.create_publisher(
-            JointTrajectory, f'{name}/reference', qos.command(),
-            qos_overriding_options=qos.overridable()) for name in values['controllers']}
+        self._chunk_publishers = {
+            name: self.advertise(JointTrajectory, f'{name}/reference', qos.command())
+            for name in values['controllers']}
         Diagnostics(self, self._robot.name, {'reference': self._status})
         freeze_garbage()
         self._states = PolledSubscription(self, JointState, 'joint_states', qos.state(),

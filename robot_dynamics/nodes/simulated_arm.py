@@ -7,9 +7,11 @@ commands are efforts of the motors, whose states it publishes, too.
 """
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from rclpy.node import Node
@@ -18,10 +20,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.elastic.friction import StribeckFriction
+from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import description, qos
 from robot_dynamics.nodes.ros.description import (
@@ -30,19 +36,12 @@ from robot_dynamics.nodes.ros.description import (
     load_elastic_robot,
     motor_names,
 )
-from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics, Level, Status
+from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status, cycle_status
 from robot_dynamics.nodes.ros.messages import JointStateMessage, array_of, joint_order, write_stamp
-from robot_dynamics.nodes.ros.node import PlainNode
-from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.node import NodeParts, PlainNode
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
-from robot_dynamics.nodes.simulated_plants import (
-    INJECTION_PARAMETERS,
-    PLANT_PARAMETERS,
-    FaultInjection,
-    build_elastic_plant,
-    build_plant,
-)
 from robot_dynamics.simulation.drive import (
     Drive,
     DriveState,
@@ -51,7 +50,7 @@ from robot_dynamics.simulation.drive import (
     Pace,
 )
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
-from robot_dynamics.simulation.faults import FaultyPlant
+from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
 
@@ -86,7 +85,7 @@ Truth = Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
 class ArmStates:
     """Measures states of an arm and publishes them."""
 
-    def __init__(self, node: Node, plant: Plant | ElasticPlant, values: Values, frame: str):
+    def __init__(self, node: NodeParts, plant: Plant | ElasticPlant, values: Values, frame: str):
         self._node, self._frame = node, frame
         self._messages: list[tuple[JointStateMessage, Publisher]] = []
         self._parts: list[_Part] = []
@@ -135,8 +134,7 @@ class ArmStates:
     def _message(self, topic: str, names: Sequence[str], *, effort: bool) -> JointStateMessage:
         message = JointStateMessage(names, position=True, velocity=True, effort=effort,
                                     frame=self._frame)
-        self._messages.append((message, self._node.create_publisher(
-            JointState, topic, qos.state(), qos_overriding_options=qos.overridable())))
+        self._messages.append((message, self._node.advertise(JointState, topic, qos.state())))
         return message
 
 
@@ -163,6 +161,164 @@ class _Part:
 def _quality(values: Values, resolution: str) -> SensorQuality:
     return SensorQuality(values[resolution], values['position_noise'], values['velocity_noise'],
                          values['effort_noise'], values['delay'], values['signal_to_noise'])
+
+
+#: Differences of a plant from its description.
+PLANT_PARAMETERS = (
+    Parameter('initial_position', (), 'Joint positions at the start; empty means zero, or the '
+              'nearest position within limits.', 'rad or m', -1e3, 1e3, read_only=True),
+    Parameter('payload_mass', 0.0, 'Mass of a payload that is not in the description.', 'kg', 0.0,
+              1e3, read_only=True),
+    Parameter('payload_com', (0.0, 0.0, 0.0), 'Centre of the payload in its frame.', 'm', -10.0,
+              10.0, read_only=True),
+    Parameter('payload_frame', '', 'Link or frame that carries the payload; empty means the last '
+              'link.', read_only=True),
+    Parameter('mass_scale', 1.0, 'Ratio of masses and inertias of the arm to those of its '
+              'description.', low=0.01, high=100.0, read_only=True),
+    Parameter('viscous_friction', (), 'Viscous friction of the joints, or of the motors of '
+              'elastic joints; empty means as described.', 'N m s/rad or N s/m', 0.0, 1e5,
+              read_only=True),
+    Parameter('coulomb_friction', (), 'Coulomb friction of the joints, or of the motors of '
+              'elastic joints; empty means as described.', 'N m or N', 0.0, 1e5, read_only=True),
+    Parameter('armature', (), 'Rotor inertia of rigid joints, seen from the joints; empty means '
+              'as described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
+    Parameter('effort_gain', (1.0,), 'True effort per commanded effort.', low=0.01, high=100.0,
+              read_only=True),
+    Parameter('stribeck.rise', (), 'Friction of the motors of elastic joints that is missing at '
+              'standstill, f3 of docs/elastic.md; empty means none.', 'N m or N', 0.0, 1e5,
+              read_only=True),
+    Parameter('stribeck.rise_speed', (0.1,), 'Speed at which that friction is reached, f4.',
+              'rad/s or m/s', 1e-6, 1e3, read_only=True),
+    Parameter('stribeck.drop', (), 'Friction of the motors that is lost at speed, f5; empty means '
+              'none.', 'N m or N', 0.0, 1e5, read_only=True),
+    Parameter('stribeck.drop_rate', (1.0,), 'Inverse of the speed at which it vanishes, f6.',
+              's/rad or s/m', 1e-6, 1e6, read_only=True),
+)
+
+
+def build_plant(model: Robot, values: Values) -> FaultyPlant:
+    """Make an arm with rigid joints from its description and the parameters."""
+    for name in ('stribeck.rise', 'stribeck.drop'):
+        if values[name]:
+            raise ParameterError('is for motors of elastic joints only',
+                                 subject=f'parameter {name}',
+                                 remedy='set elastic_joints, too, or leave it out')
+    names = model.joint_names
+    robot = _laden(model, values)
+    robot = replace(
+        robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
+        friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),
+        armature=per_joint(values, 'armature', names, default=robot.armature))
+    plant = FaultyPlant(robot, timestep=values['timestep'],
+                        effort_gain=per_joint(values, 'effort_gain', names))
+    if values['initial_position']:
+        plant.reset(per_joint(values, 'initial_position', names))
+    return plant
+
+
+def build_elastic_plant(model: ElasticRobot, values: Values) -> ElasticPlant:
+    """Make an arm with elastic joints; as `build_plant`."""
+    if values['armature']:
+        raise ParameterError('is for rigid joints only', subject='parameter armature',
+                             remedy='give rotor_inertia in the file of the elastic joints')
+    names, joints = model.links.joint_names, model.joints
+    friction = StribeckFriction(
+        per_joint(values, 'viscous_friction', names, default=joints.viscous),
+        per_joint(values, 'coulomb_friction', names, default=joints.coulomb),
+        *(per_joint(values, f'stribeck.{name}', names, default=0.0)
+          for name in ('rise', 'rise_speed', 'drop', 'drop_rate')))
+    plant = ElasticPlant(replace(model, links=_laden(model.links, values)),
+                         timestep=values['timestep'], friction=friction,
+                         effort_gain=per_joint(values, 'effort_gain', names))
+    # A singular mass matrix is rejected now; at rest a step has no other effect.
+    plant.advance(steps=1)
+    limits = model.links.limits
+    start = np.clip(0.0, limits.lower, limits.upper)
+    plant.reset(per_joint(values, 'initial_position', names, default=start))
+    return plant
+
+
+def _laden(model: Robot, values: Values) -> Robot:
+    """Links with scaled masses and payload."""
+    robot = with_scaled_masses(model, values['mass_scale'])
+    if values['payload_mass'] > 0.0:
+        robot = with_payload(robot, values['payload_mass'], values['payload_com'],
+                             frame=values['payload_frame'] or None)
+    return robot
+
+
+INJECTION_PARAMETERS = (
+    Parameter('fault.kind', FaultKind.BLOCK.value, 'Fault of an actuator: block (the joint slows '
+              'down at rate size), free_swinging, saturated (stuck at size times its largest '
+              'effort), loss (delivers size less, as a share), bias (size is added).',
+              choices=tuple(kind.value for kind in FaultKind)),
+    Parameter('fault.joint', '', 'Joint of the actuator; empty means none.'),
+    Parameter('fault.size', 1000.0, 'Size: 1/s for a block, N m or N for a bias, else a share.',
+              '', -1e6, 1e6),
+    Parameter('fault.duration', 0.0, 'Its duration; 0 for ever.', 's', 0.0, 1e6),
+    Parameter('fault.time', 0.0, 'Its time, counted from the first command; 0 for only when the '
+              'service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
+    Parameter('push.force', (), 'Force on the arm in base axes, with the fault or without; empty '
+              'means none.', 'N', -1e4, 1e4),
+    Parameter('push.frame', '', 'Link or frame at whose origin it acts; empty means the last '
+              'frame.'),
+)
+
+
+class FaultInjection:
+    """Faults and pushes that the parameters describe, at a time or by a service.
+
+    Raises a RobotDynamicsError where a fault by time does not fit the arm.
+    """
+
+    def __init__(self, node: Node, plant: FaultyPlant | ElasticPlant, values: Values):
+        self._node, self._plant, self._values = node, plant, values
+        if values['fault.time'] > 0.0:
+            self._inject(values['fault.time'])
+        node.create_service(Trigger, '~/inject_fault', self._on_inject)
+        node.create_service(Trigger, '~/clear_faults', self._on_clear)
+
+    def on_parameters(self, values: Values) -> None:
+        """Take over changed parameters, for the next fault."""
+        self._values = values
+
+    def _inject(self, begin: float) -> str:
+        """Add a fault, a push or both to the plant; return a text."""
+        values = self._values
+        joint, force = values['fault.joint'], values['push.force']
+        if not joint and not force:
+            raise ParameterError('must name a joint or a force',
+                                 subject='parameters fault.joint and push.force',
+                                 remedy='set one of them')
+        end = begin + values['fault.duration'] if values['fault.duration'] > 0.0 else math.inf
+        done = []
+        if joint:
+            kind = FaultKind.named(values['fault.kind'])
+            self._plant.add_fault(Fault(joint, kind, values['fault.size'], begin, end))
+            done.append(f'{kind.value} of {joint}')
+        if force:
+            frame = values['push.frame'] or list(self._plant.robot.frames)[-1]
+            self._plant.add_push(frame, force, begin, end)
+            done.append(f'push of {list(force)} N at {frame}')
+        return ' and '.join(done) + f' at {begin:.3f} s'
+
+    def _on_inject(self, request: Trigger.Request, response: Trigger.Response
+                   ) -> Trigger.Response:
+        """Inject the fault now."""
+        try:
+            response.message = self._inject(self._plant.time)
+            response.success = True
+            self._node.get_logger().warning(response.message)
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _on_clear(self, request: Trigger.Request, response: Trigger.Response
+                  ) -> Trigger.Response:
+        """Remove all faults."""
+        self._plant.clear_faults()
+        response.success, response.message = True, 'no faults'
+        return response
 
 
 TABLE = (
@@ -225,7 +381,6 @@ class SimulatedArmNode(PlainNode):
         self._command_order = np.argsort(joint_order('command_joints', values['command_joints'],
                                                      model.joint_names))
         self._states = ArmStates(self, plant, values, model.base_name)
-        self._cycle = CycleStatistics()
         self._period = 1.0 / values['rate']
         self._pace = Pace(self._period, values['wait_for_commands'])
         self._latch_description(model, values)
@@ -240,9 +395,8 @@ class SimulatedArmNode(PlainNode):
     def _latch_description(self, model: Robot, values: Values) -> None:
         """Publish the description, latched."""
         if values['publish_description']:
-            publisher = self.create_publisher(String, description.TOPIC, qos.latched(),
-                                              qos_overriding_options=qos.overridable())
-            publisher.publish(String(data=values['robot_description'] or model.to_urdf()))
+            self.advertise(String, description.TOPIC, qos.latched()).publish(
+                String(data=values['robot_description'] or model.to_urdf()))
 
     def _connect(self, values: Values, name: str) -> None:
         """Begin to publish states and to take commands."""
@@ -252,7 +406,7 @@ class SimulatedArmNode(PlainNode):
             if simulated_time else None
         # With wait_for_commands no cycle is late.
         period = None if values['wait_for_commands'] else self._period
-        Diagnostics(self, name, {'loop': lambda: self._cycle.status(period),
+        Diagnostics(self, name, {'loop': lambda: cycle_status(self.fast.cycle, period),
                                  'drive': self._status})
         freeze_garbage()
         # Simulated time starts at zero, as Gazebo's does.
@@ -275,7 +429,7 @@ class SimulatedArmNode(PlainNode):
 
     def _on_tick(self) -> None:
         """Publish the state, unless no time has passed or the last one awaits its command."""
-        self._cycle.start()
+        self.fast.cycle.start()
         drive = self._drive
         wall = time.monotonic() - self._started
         drive.advance(self._pace.tick(wall))
@@ -289,7 +443,7 @@ class SimulatedArmNode(PlainNode):
             clock = Clock()
             write_stamp(clock.clock, round(1e9 * drive.time))
             self._clock_publisher.publish(clock)
-        self._cycle.finish()
+        self.fast.cycle.finish()
 
     def _status(self) -> Status:
         drive = self._drive

@@ -20,8 +20,7 @@ from robot_dynamics.nodes import elastic_pd_controller, simulated_arm
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import Described, load_elastic_robot
-from robot_dynamics.nodes.simulated_arm import ArmStates
-from robot_dynamics.nodes.simulated_plants import build_elastic_plant, build_plant
+from robot_dynamics.nodes.simulated_arm import ArmStates, build_elastic_plant, build_plant
 from robot_dynamics.simulation.faults import Fault, FaultKind
 
 CONTROLLER = 'elastic_pd_controller'

@@ -33,10 +33,10 @@ from robot_dynamics.nodes.controller.trajectory_message import read_trajectory
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import load_robot
 from robot_dynamics.nodes.ros.diagnostics import (
-    CycleStatistics,
     Diagnostics,
     Status,
     command_status,
+    cycle_status,
     model_status,
     state_status,
 )
@@ -143,7 +143,7 @@ class EffortControllerNode(ManagedNode):
         self._steady_origin = time.monotonic()
         self._stamps = StampClock(self)
         self._mode: Mode | None = None
-        self._cycle = CycleStatistics()
+        self._cycle = self.fast.cycle
         self._open(values)
         freeze_garbage()
         topic = self.states_topic(values)
@@ -315,7 +315,7 @@ class EffortControllerNode(ManagedNode):
         period = None if self.get_parameter('use_sim_time').value else 1.0 / values['rate']
         self._diagnostics = Diagnostics(self, self.robot.name, {
             'state': lambda: state_status(self.session),
-            'loop': lambda: self._cycle.status(period),
+            'loop': lambda: cycle_status(self._cycle, period),
             'command': lambda: command_status(
                 self.session, self.count_subscribers(self._commands.topic)),
             'model': lambda: model_status(self.robot), **self.law_status()})

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
@@ -36,6 +35,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.messages import ArrayMessage, JointStateMessage
+from robot_dynamics.nodes.ros.node import NodeParts
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 
 FAULT_PARAMETERS = (
@@ -73,14 +73,13 @@ _FAULT, _CONTACT = 0, 1
 class FaultWatch:
     """Examines every joint state, and publishes residuals, faults and contacts."""
 
-    def __init__(self, node: Node, robot: Robot, dynamics: Dynamics, values: Values):
+    def __init__(self, node: NodeParts, robot: Robot, dynamics: Dynamics, values: Values):
         self._node, self._robot = node, robot
         self._values = values
         self._observer = MomentumObserver(robot, dynamics, gain=values['faults.gain'])
         # Used until the period is known; thresholds are checked with it, too.
         self._filter = MotionFilter(_TYPICAL_PERIOD)
         self._tolerances_of(values)
-        self._observer.correct_friction(self._friction_of(values))
         self._periods: list[float] = []
         self._period = np.inf
         # `MotionPredictor` and `FaultDetector` from when the period is known, `ThresholdLearner`
@@ -88,6 +87,7 @@ class FaultWatch:
         self._predictor: Any = None
         self._detector: Any = None
         self._learner: Any = None
+        self._correct_friction()
         self._event, self._joint = Event.NOTHING, -1
         self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
@@ -103,7 +103,7 @@ class FaultWatch:
         """Take over thresholds."""
         self._values = values
         if self._learner is None:
-            self._correct_friction(self._friction_of(values))
+            self._correct_friction()
         if self._detector is not None:
             self._detector.tolerances = self._tolerances_of(values)
 
@@ -190,7 +190,7 @@ class FaultWatch:
                 return
             self._filter = MotionFilter(self._period)
             self._predictor = MotionPredictor(self._robot, self._filter)
-            self._predictor.correct_friction(self._friction_of(self._values))
+            self._correct_friction()
             self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values))
 
     def _tolerances_of(self, values: Values) -> Tolerances:
@@ -204,8 +204,9 @@ class FaultWatch:
             raise ParameterError(error.message, subject='parameter faults.thresholds',
                                  remedy=error.remedy) from error
 
-    def _correct_friction(self, more: FloatArray) -> None:
-        """Set the friction in addition to the description."""
+    def _correct_friction(self) -> None:
+        """Set the friction of the parameters in addition to the description."""
+        more = self._friction_of(self._values)
         self._observer.correct_friction(more)
         if self._predictor is not None:
             self._predictor.correct_friction(more)
@@ -222,18 +223,15 @@ class FaultWatch:
                                         'Coulomb friction; or none')
         return np.reshape(given, (2, n))
 
-    def _open(self, node: Node, names: Sequence[str]) -> None:
+    def _open(self, node: NodeParts, names: Sequence[str]) -> None:
         """Create publishers and the service."""
-        def advertise(kind: type, topic: str, profile: Any) -> Any:
-            return node.create_publisher(kind, topic, profile,
-                                         qos_overriding_options=qos.overridable())
-
         self._residual = JointStateMessage(names, effort=True, frame=self._robot.base_name)
-        self._residual_publisher = advertise(JointState, '~/momentum_residual', qos.telemetry())
+        self._residual_publisher = node.advertise(JointState, '~/momentum_residual',
+                                                  qos.telemetry())
         self._flags = ArrayMessage(('joint', 'fault_contact'), (len(names), 2))
-        self._flag_publisher = advertise(Float64MultiArray, '~/flags', qos.telemetry())
-        self._contact_publisher = advertise(Bool, '~/contact', qos.latched())
-        self._name_publisher = advertise(String, '~/flag_joints', qos.latched())
+        self._flag_publisher = node.advertise(Float64MultiArray, '~/flags', qos.telemetry())
+        self._contact_publisher = node.advertise(Bool, '~/contact', qos.latched())
+        self._name_publisher = node.advertise(String, '~/flag_joints', qos.latched())
         self._name_publisher.publish(String(data=json.dumps(list(names))))
         self._contact_publisher.publish(Bool(data=False))
         node.create_service(SetBool, '~/learn_thresholds', self._on_learn)
@@ -304,14 +302,14 @@ class FaultWatch:
                 ('faults.thresholds', learner.tolerances.flat),
                 ('faults.friction', learner.friction))}
         except ParameterError as error:
-            self._correct_friction(self._friction_of(self._values))
+            self._correct_friction()
             response.message = str(error)
             return
         result = self._node.set_parameters_atomically(
             [RosParameter(name, RosParameter.Type.DOUBLE_ARRAY, values)
              for name, values in learnt.items()])
         if not result.successful:
-            self._correct_friction(self._friction_of(self._values))
+            self._correct_friction()
         response.success = result.successful
         response.message = result.reason or f'learnt from {learner.samples} joint states'
         path = self._values['faults.thresholds_file']

@@ -19,6 +19,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -71,30 +72,6 @@ def look(seconds: float = 4.0, *, namespace: str | None = None,
         context.try_shutdown()
 
 
-class _TimedSubscription:
-    """A polled subscription with the times of its messages."""
-
-    def __init__(self, node: Node, message_type: type, topic: str, profile: QoSProfile,
-                 on_message: Callable[[Any, int, int], None]):
-        self._on_message = on_message
-        self._subscription: Subscription = node.create_subscription(
-            message_type, topic, _ignore, profile)
-
-    def empty(self) -> None:
-        """Pass on every message that waits, with its receive and send times, ns."""
-        subscription = self._subscription
-        while True:
-            try:
-                taken = subscription.handle.take_message(subscription.msg_type, False)
-            except UnicodeDecodeError:
-                continue  # The message has text that is not UTF-8; it has been taken.
-            if taken is None:
-                return
-            message, info = taken
-            self._on_message(message, info['received_timestamp'] or time.time_ns(),
-                             info['source_timestamp'])
-
-
 class _Probe:
     """One snapshot of a system."""
 
@@ -107,7 +84,7 @@ class _Probe:
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._client)
         self._queries = NodeQueries(self._client)
-        self._subscriptions: list[_TimedSubscription] = []
+        self._subscriptions: list[tuple[Subscription, Callable[[Any, int, int], None]]] = []
         self._states: list[StateSample] = []
         self._descriptions: list[str] = []
         self._clock: list[ClockSample] = []
@@ -156,8 +133,8 @@ class _Probe:
                 (Clock, CLOCK, best_effort, self._on_clock),
                 (DiagnosticArray, '/diagnostics', best_effort, self._on_diagnostics),
                 (String, description, qos.latched(), self._on_description)):
-            self._subscriptions.append(_TimedSubscription(
-                self._listener, message_type, topic, profile, on_message))
+            self._subscriptions.append((self._listener.create_subscription(
+                message_type, topic, _ignore, profile), on_message))
 
     def _wait(self, seconds: float) -> None:
         """Receive messages and call services for some time."""
@@ -168,8 +145,21 @@ class _Probe:
             pause = time.monotonic() + min(_PACE, left)
             while (rest := pause - time.monotonic()) > 0.0:
                 self._executor.spin_once(timeout_sec=rest)
-            for subscription in self._subscriptions:
-                subscription.empty()
+            self._fetch()
+
+    def _fetch(self) -> None:
+        """Pass on every message that waits, with its receive and send times, ns."""
+        for subscription, on_message in self._subscriptions:
+            while True:
+                try:
+                    taken = subscription.handle.take_message(subscription.msg_type, False)
+                except UnicodeDecodeError:
+                    continue  # The message has text that is not UTF-8; it has been taken.
+                if taken is None:
+                    break
+                message, info = taken
+                on_message(message, info['received_timestamp'] or time.time_ns(),
+                           info['source_timestamp'])
 
     def _names(self) -> list[str]:
         """Full names of all other nodes, one for each node."""
@@ -268,33 +258,13 @@ def _ignore(message: Any) -> None:
 MOST_NODES = 100
 
 
-class _Call:
-    """A service that is called as soon as it is ready."""
-
-    def __init__(self, node: Node, service_type: type, name: str, request: Any,
-                 on_answer: Callable[[Any], None]):
-        self._client = node.create_client(service_type, name)
-        self._request = request
-        self._on_answer = on_answer
-        self._is_sent = False
-
-    def send(self) -> None:
-        """Call the service if it is ready and was not called."""
-        if not self._is_sent and self._client.service_is_ready():
-            self._is_sent = True
-            self._client.call_async(self._request).add_done_callback(self._answered)
-
-    def _answered(self, future: Any) -> None:
-        if future.exception() is None and future.result() is not None:
-            self._on_answer(future.result())
-
-
 class NodeQueries:
     """Parameters by node and lifecycle states (labels) by node, as their answers arrive."""
 
     def __init__(self, node: Node):
         self._node = node
-        self._calls: list[_Call] = []
+        # Clients whose services are not ready yet, requests, and receivers of answers.
+        self._waiting: list[tuple[Client, Any, Callable[[Any], None]]] = []
         self._added: set[str] = set()
         self.parameters: dict[str, dict[str, Any]] = {}
         self.lifecycle: dict[str, str] = {}
@@ -315,12 +285,16 @@ class NodeQueries:
 
     def send(self) -> None:
         """Call services that could not be called yet."""
-        for call in tuple(self._calls):
-            call.send()
+        waiting, self._waiting = self._waiting, []
+        for client, request, on_answer in waiting:
+            if client.service_is_ready():
+                client.call_async(request).add_done_callback(partial(_pass_on, on_answer))
+            else:
+                self._waiting.append((client, request, on_answer))
 
     def _ask(self, service_type: type, name: str, request: Any,
              on_answer: Callable[[Any], None]) -> None:
-        self._calls.append(_Call(self._node, service_type, name, request, on_answer))
+        self._waiting.append((self._node.create_client(service_type, name), request, on_answer))
 
     def _on_state(self, name: str, answer: GetState.Response) -> None:
         self.lifecycle[name] = answer.current_state.label
@@ -336,3 +310,9 @@ class NodeQueries:
             self.parameters[name] = {
                 key: Parameter.from_parameter_msg(ParameterMessage(name=key, value=value)).value
                 for key, value in zip(names, answer.values, strict=True)}
+
+
+def _pass_on(on_answer: Callable[[Any], None], future: Any) -> None:
+    """Pass the answer of a service on, if there is one."""
+    if future.exception() is None and future.result() is not None:
+        on_answer(future.result())

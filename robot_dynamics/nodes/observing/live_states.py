@@ -48,64 +48,53 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
             node = Node(f'_identify_{os.getpid()}', context=context, namespace=namespace,
                         use_global_arguments=False, enable_rosout=False,
                         start_parameter_services=False)
-            listener = _Listener(node, topic)
+            wanted = None if topic is None else node.resolve_topic_name(topic)
         # rclpy checks namespaces, its C extension topics.
         except (NameValidationException, RuntimeError) as error:
             raise BringupError(f'must be a name in ROS 2: {" ".join(str(error).split())}',
                                subject=topic or namespace,
                                remedy='give namespace and topic as ros2 topic list prints them'
                                ) from error
-        listener.listen(seconds, take, patience, is_over, progress)
+        _listen(node, wanted, seconds, take, patience, is_over, progress)
     finally:
         context.try_shutdown()
 
 
-class _Listener:
-    """A node without an executor, and its polled subscriptions."""
+def _listen(node: Node, wanted: str | None, seconds: float, take: Take, patience: float,
+            is_over: Callable[[], bool], progress: Callable[[float], None]) -> None:
+    """See `listen`; `wanted` is the full name of the topic, None for all of the arm."""
+    subscriptions: dict[str, PolledSubscription] = {}
+    next_look, has_begun = 0.0, False
+    end = time.monotonic() + patience
+    while (now := time.monotonic()) < end and not is_over():
+        if now >= next_look:
+            next_look = now + _DISCOVERY
+            for name in [wanted] if wanted is not None else _topics_of_the_arm(node):
+                if name not in subscriptions:
+                    subscriptions[name] = PolledSubscription(
+                        node, JointState, name, QoSProfile(
+                            depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
+        for name, subscription in subscriptions.items():
+            messages = []
+            while (message := subscription.fetch()) is not None:
+                messages.append(message)
+            if messages:
+                take(name, messages)
+                if not has_begun:
+                    end, has_begun = time.monotonic() + seconds, True
+        progress(1.0 - max(0.0, end - time.monotonic()) / seconds if has_begun else 0.0)
+        time.sleep(_PACE)
+    if is_over():
+        return
+    if not has_begun:
+        raise RecordingError(f'has no message within {patience:.0f} s',
+                             subject=wanted or 'joint_states',
+                             remedy='start the arm, and see robot-dynamics doctor')
+    progress(1.0)
 
-    def __init__(self, node: Node, topic: str | None):
-        self._node = node
-        self._wanted = None if topic is None else node.resolve_topic_name(topic)
-        self._subscriptions: dict[str, PolledSubscription] = {}
-        self._next_look = 0.0
 
-    def listen(self, seconds: float, take: Take, patience: float,
-               is_over: Callable[[], bool], progress: Callable[[float], None]) -> None:
-        end, has_begun = time.monotonic() + patience, False
-        while time.monotonic() < end and not is_over():
-            self._discover()
-            for name, subscription in self._subscriptions.items():
-                messages = []
-                while (message := subscription.fetch()) is not None:
-                    messages.append(message)
-                if messages:
-                    take(name, messages)
-                    if not has_begun:
-                        end, has_begun = time.monotonic() + seconds, True
-            progress(1.0 - max(0.0, end - time.monotonic()) / seconds if has_begun else 0.0)
-            time.sleep(_PACE)
-        if has_begun and not is_over():
-            progress(1.0)
-        if not has_begun and not is_over():
-            raise RecordingError(
-                f'has no message within {patience:.0f} s', subject=self._wanted or 'joint_states',
-                remedy='start the arm, and see robot-dynamics doctor')
-
-    def _discover(self) -> None:
-        """Subscribe to topics that have appeared."""
-        now = time.monotonic()
-        if now < self._next_look:
-            return
-        self._next_look = now + _DISCOVERY
-        profile = QoSProfile(depth=_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
-        names = [self._wanted] if self._wanted is not None else self._topics_of_the_arm()
-        for name in names:
-            if name not in self._subscriptions:
-                self._subscriptions[name] = PolledSubscription(
-                    self._node, JointState, name, profile, raw=True)
-
-    def _topics_of_the_arm(self) -> list[str]:
-        """Topics of joint states in the namespace of the arm."""
-        space = self._node.get_namespace().rstrip('/') + '/'
-        return [name for name, types in self._node.get_topic_names_and_types()
-                if JOINT_STATE_TYPE in types and name.startswith(space)]
+def _topics_of_the_arm(node: Node) -> list[str]:
+    """Topics of joint states in the namespace of the arm."""
+    space = node.get_namespace().rstrip('/') + '/'
+    return [name for name, types in node.get_topic_names_and_types()
+            if JOINT_STATE_TYPE in types and name.startswith(space)]

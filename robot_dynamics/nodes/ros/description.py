@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rclpy.context import Context
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 from std_msgs.msg import String
 
 from robot_dynamics.elastic.robot import ElasticRobot
@@ -74,35 +71,32 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
         if any(selection.values()):
             robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
-        source = path or _text(node, values, stopped)
+        # Bytes are read as content: text from outside cannot name a file to be read.
+        source = path or (values['robot_description'] or _from_topic(
+            node, values['description_timeout'], stopped)).encode()
         with stopped.interrupting():  # a xacro file is a program that may take long
             robot = Robot.from_urdf(source, **selection)
     robot.require_single_coordinates('this node')
     return Described(robot.with_gravity(gravity) if gravity else robot, source)
 
 
-def _text(node: Node, values: Values, stopped: StopRequest) -> bytes:
-    """Description from the parameter or the topic.
-
-    Bytes are always read as content: text from outside cannot name a file to be read.
-    """
-    text = values['robot_description'] or _from_topic(node, values['description_timeout'],
-                                                      stopped)
-    return text.encode()
-
-
 def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
     """Wait for the latched description."""
-    subscription = node.create_subscription(String, TOPIC, lambda message: None, qos.latched(),
+    messages: list[String] = []
+    subscription = node.create_subscription(String, TOPIC, messages.append, qos.latched(),
                                             qos_overriding_options=qos.overridable())
     topic = subscription.topic_name
+    # No executor serves the node yet.
+    wait_set = WaitSet(node.context, [(subscription, messages.append)])
+    end = time.monotonic() + timeout
     try:
-        message = wait_for_message(node.context, subscription, timeout=timeout, stopped=stopped)
+        while not messages and not stopped() and (left := end - time.monotonic()) > 0.0:
+            wait_set.spin_once(min(left, 0.1))
         publishers = node.count_publishers(topic)
     finally:
         node.destroy_subscription(subscription)
-    if message is not None:
-        return message.data
+    if messages:
+        return messages[0].data
     stopped.check()
     # A volatile publisher does not match a latched subscription.
     reason = (f'has {publishers} publisher(s) but delivered nothing to a latched (transient '
@@ -110,23 +104,6 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
     raise ModelError(f'{reason} within {timeout:g} s', subject=f'topic {topic}',
                      remedy='start robot_state_publisher, publish it latched, or set the '
                             'parameter robot to a URDF file')
-
-
-def wait_for_message(context: Context, subscription: Subscription, *, timeout: float,
-                     stopped: Callable[[], bool] = lambda: False) -> Any | None:
-    """Next message of a subscription that no executor serves yet, None after a timeout, s.
-
-    `stopped` is called ten times a second; waiting ends when it returns True.
-    """
-    messages: list[Any] = []
-    wait_set = WaitSet(context, [(subscription, messages.append)])
-    end = time.monotonic() + timeout
-    while not messages and not stopped():
-        left = end - time.monotonic()
-        if left <= 0.0:
-            return None
-        wait_set.spin_once(min(left, 0.1))
-    return messages[0] if messages else None
 
 
 #: Value of the parameter elastic_joints that means the ros2_control tags of the description.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -18,6 +17,7 @@ from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Reason
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.spinning import CycleStatistics
 
 TOPIC = '/diagnostics'
 
@@ -73,58 +73,6 @@ class Diagnostics:
         self._node.destroy_publisher(self._publisher)
 
 
-class CycleStatistics:
-    """Rate and duration of a cycle since the last `status`."""
-
-    def __init__(self, capacity: int = 4096):
-        self._periods = np.zeros(capacity)
-        self._durations = np.zeros(capacity)
-        self._count = 0
-        self._started = 0.0
-        self._previous: float | None = None
-
-    def start(self) -> None:
-        """Record the start of a cycle."""
-        self._started = time.perf_counter()
-
-    def finish(self) -> float:
-        """Record its end; return its duration, s."""
-        started, duration = self._started, time.perf_counter() - self._started
-        if self._previous is not None:
-            slot = self._count % len(self._periods)
-            self._periods[slot] = started - self._previous
-            self._durations[slot] = duration
-            self._count += 1
-        self._previous = started
-        return duration
-
-    def status(self, nominal_period: float | None = None) -> Status:
-        """Rate, worst period and durations; resets them.
-
-        A cycle is late after 1.5 of the nominal period, s, where there is one.
-        """
-        count = min(self._count, len(self._periods))
-        self._count = 0
-        if count == 0:
-            self._previous = None
-            return Status(Level.STALE, 'no cycle')
-        periods, durations = self._periods[:count], self._durations[:count]
-        values: dict[str, object] = {
-            'rate [Hz]': 1.0 / periods.mean(),
-            'worst period [ms]': 1e3 * periods.max(),
-            'duration p50 [ms]': 1e3 * np.median(durations),
-            'duration p99 [ms]': 1e3 * np.percentile(durations, 99),
-            'garbage collector': 'on' if gc.isenabled() else 'off',
-        }
-        if nominal_period is None:
-            return Status(values=values)
-        late = int(np.count_nonzero(periods > 1.5 * nominal_period))
-        values['late cycles'] = late
-        if late > 0.1 * count:
-            return Status(Level.WARN, f'{late} of {count} cycles late', values)
-        return Status(values=values)
-
-
 def _text(value: object) -> str:
     """Format a number in four digits, anything else as it is."""
     return f'{value:.4g}' if isinstance(value, (float, np.floating)) else str(value)
@@ -149,6 +97,29 @@ def monitor_status(monitor: JointStateMonitor, values: Mapping[str, object] | No
         return Status(Level.STALE, 'no joint state' + (f': {worst.value}' if worst else ''),
                       figures)
     return Status(Level.OK, 'complete states', figures)
+
+
+def cycle_status(cycle: CycleStatistics, nominal_period: float | None = None) -> Status:
+    """Status of a cycle since the last call: rate, worst period and durations.
+
+    A cycle is late after 1.5 of the nominal period, s, where there is one.
+    """
+    periods, durations = cycle.take()
+    count = len(periods)
+    if count == 0:
+        return Status(Level.STALE, 'no cycle')
+    values: dict[str, object] = {
+        'rate [Hz]': 1.0 / periods.mean(),
+        'worst period [ms]': 1e3 * periods.max(),
+        'duration p50 [ms]': 1e3 * np.median(durations),
+        'duration p99 [ms]': 1e3 * np.percentile(durations, 99),
+        'garbage collector': 'on' if gc.isenabled() else 'off',
+    }
+    if nominal_period is not None:
+        late = values['late cycles'] = int(np.count_nonzero(periods > 1.5 * nominal_period))
+        if late > 0.1 * count:
+            return Status(Level.WARN, f'{late} of {count} cycles late', values)
+    return Status(values=values)
 
 
 def state_status(session: ControlSession) -> Status:

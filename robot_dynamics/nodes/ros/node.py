@@ -19,9 +19,11 @@ from rcl_interfaces.srv import (
 )
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.qos import QoSProfile
 from rclpy.service import Service
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameters import Parameter, Type, Values
 from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, SlowGroup
 from robot_dynamics.nodes.ros.stopping import StopRequest
@@ -64,7 +66,8 @@ class NodeParameters:
         self._node = node
         self._table = {row.name: row for row in table}
         self._check = check
-        self._changed = False
+        #: Whether an accepted change waits for `refresh`.
+        self.changed = False
         self._values = MappingProxyType({row.name: self._declare(row) for row in table})
         check(self._values)
         node.add_on_set_parameters_callback(self._on_set)
@@ -74,14 +77,9 @@ class NodeParameters:
         """Every value by name, as of the last `refresh`. Lists are tuples."""
         return self._values
 
-    @property
-    def changed(self) -> bool:
-        """Whether an accepted change waits for `refresh`."""
-        return self._changed
-
     def refresh(self) -> Values:
         """Take over what was accepted since the last call, and return all values."""
-        self._changed = False
+        self.changed = False
         self._values = MappingProxyType(self._stored())
         return self._values
 
@@ -141,7 +139,7 @@ class NodeParameters:
             self._check(MappingProxyType({**self._stored(), **changes}))
         except ParameterError as error:
             return _rejected(str(error))
-        self._changed = self._changed or bool(ours)
+        self.changed |= bool(ours)
         return SetParametersResult(successful=True)
 
     def _stored(self) -> dict[str, Any]:
@@ -177,6 +175,11 @@ class NodeParts(_Mixin):
         self.stopped = stopped
         self.parameters = NodeParameters(self, (*RUNTIME_PARAMETERS, *table), self.check)
         self.fast = FastEntities(self)
+
+    def advertise(self, message_type: type, topic: str, profile: QoSProfile) -> Any:
+        """Create a publisher whose profile can be overridden by parameters."""
+        return self.create_publisher(message_type, topic, profile,
+                                     qos_overriding_options=qos.overridable())
 
     def create_service(self, srv_type: type, srv_name: str, callback: Callable[[Any, Any], Any],
                        **options: Any) -> Service:

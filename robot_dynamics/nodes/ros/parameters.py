@@ -183,18 +183,14 @@ def per_joint(values: Values, name: str, joint_names: Sequence[str], *,
     One value stands for all joints, an empty list for the default, a scalar or one value per
     joint. Raises a ParameterError where the number of values is wrong.
     """
-    given = values[name]
-    n = len(joint_names)
-    if len(given) == 0 and default is not None:
-        return np.broadcast_to(np.asarray(default, dtype=np.float64), n).copy()
-    if len(given) == 1:
-        return np.full(n, given[0], dtype=np.float64)
-    if len(given) != n:
+    given, n = values[name], len(joint_names)
+    chosen = default if len(given) == 0 and default is not None else given
+    try:
+        return np.broadcast_to(np.asarray(chosen, dtype=np.float64), n).copy()
+    except ValueError:
         raise ParameterError(f'must have 1 or {n} values, got {len(given)}',
-                             subject=f'parameter {name}',
-                             remedy='give one value, or one for each of: '
-                                    + ', '.join(joint_names))
-    return np.array(given, dtype=np.float64)
+                             subject=f'parameter {name}', remedy='give one value, or one for each '
+                             'of: ' + ', '.join(joint_names)) from None
 
 
 def help_text(title: str, table: Sequence[Parameter]) -> str:

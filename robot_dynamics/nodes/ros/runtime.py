@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
 
 import rclpy
 import yaml
@@ -25,9 +24,9 @@ from rclpy.logging import LoggingSeverity, set_logger_level
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import BringupError, RobotDynamicsError
-from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS, STOP_WITH_PARENT, NodeParameters
-from robot_dynamics.nodes.ros.parameters import Parameter, Values, help_text
-from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, make_spinner
+from robot_dynamics.nodes.ros.node import RUNTIME_PARAMETERS, STOP_WITH_PARENT, NodeParts
+from robot_dynamics.nodes.ros.parameters import Parameter, help_text
+from robot_dynamics.nodes.ros.spinning import SPIN, make_spinner
 from robot_dynamics.nodes.ros.stopping import StoppedEarlyError, StopRequest, forget_output
 from robot_dynamics.nodes.ros.transports import without_shared_memory
 
@@ -43,25 +42,7 @@ _LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _ASSIGNMENT = ':='
 
 
-class RuntimeNode(Protocol):
-    """A node that `run` can run; also an rclpy Node."""
-
-    parameters: NodeParameters
-    fast: FastEntities
-    get_logger: Callable[[], Any]
-    destroy_node: Callable[[], Any]
-
-    def start(self) -> None:
-        """Build everything; raise a RobotDynamicsError when that is not possible."""
-
-    def on_parameters(self, values: Values) -> None:
-        """Take over changed parameters; called between two callbacks."""
-
-    def stop(self) -> None:
-        """Send the last messages; the node may not have been started."""
-
-
-def run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None = None,
+def run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | None = None,
         table: Sequence[Parameter] = ()) -> int:
     """Run a node in this process until it is asked to stop; return the exit status.
 
@@ -119,7 +100,7 @@ def started_context(domain: int | None) -> Context:
     return context
 
 
-def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | None,
+def _run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | None,
          stop: StopRequest) -> int:
     """Initialise ROS and run a node, or print in one line why that is not possible."""
     # rcl would print the same error once more, on another line.
@@ -132,18 +113,25 @@ def _run(make_node: Callable[[StopRequest], RuntimeNode], args: Sequence[str] | 
         return _fail(f'ROS 2 cannot be started: {error}')
     set_logger_level('rcl', LoggingSeverity.WARN)
     try:
-        return _run_node(make_node, stop)
+        _run_node(make_node, stop)
     except RobotDynamicsError as error:
         return _fail(str(error))
+    return 0
 
 
-def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> int:
+def _run_node(make_node: Callable[[StopRequest], NodeParts], stop: StopRequest) -> None:
     """Make, start, spin and stop a node."""
-    node = _made(make_node, stop)
+    try:
+        with warnings.catch_warnings():
+            # rclpy warns of what it withdraws before it raises.
+            warnings.simplefilter('ignore', RuntimeWarning)
+            node = make_node(stop)
+    except RCLError as error:  # missing keys, for example
+        raise BringupError(f'cannot be made: {error}', subject='node', remedy='check '
+                           'ROS_SECURITY, RMW and DDS profiles in the environment') from error
     try:
         _start(node, stop)
-        _spin(node, node.parameters.values[SPIN.name], stop)
-        return 0
+        _spin(node, stop)
     finally:
         try:
             node.stop()
@@ -151,7 +139,7 @@ def _run_node(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest
             node.destroy_node()
 
 
-def _start(node: RuntimeNode, stop: StopRequest) -> None:
+def _start(node: NodeParts, stop: StopRequest) -> None:
     """Start a node; a failure after a stop request is attributed to that request."""
     if not node.parameters.values[STOP_WITH_PARENT.name]:
         stop.outlive_parent()
@@ -165,21 +153,9 @@ def _start(node: RuntimeNode, stop: StopRequest) -> None:
         raise
 
 
-def _made(make_node: Callable[[StopRequest], RuntimeNode], stop: StopRequest) -> RuntimeNode:
-    """Make a node, or report the error of ROS: missing keys, for example."""
-    try:
-        with warnings.catch_warnings():
-            # rclpy warns of what it withdraws before it raises.
-            warnings.simplefilter('ignore', RuntimeWarning)
-            return make_node(stop)
-    except RCLError as error:
-        raise BringupError(f'cannot be made: {error}', subject='node', remedy='check '
-                           'ROS_SECURITY, RMW and DDS profiles in the environment') from error
-
-
-def _spin(node: RuntimeNode, style: str, stop: StopRequest) -> None:
+def _spin(node: NodeParts, stop: StopRequest) -> None:
     """Serve the node until a stop is requested."""
-    spinner = make_spinner(style, node, node.fast)
+    spinner = make_spinner(node.parameters.values[SPIN.name], node, node.fast)
     try:
         while not stop():
             spinner.spin_once(_LONGEST_WAIT)
@@ -213,12 +189,23 @@ def with_uniform_lists(text: str) -> str:
 
     Text that is not YAML is returned as it is.
     """
+    places: list[int] = []
+    # Events of every mapping and list that is open at a point of the text.
+    opened: list[list[yaml.NodeEvent]] = []
     try:
-        root = yaml.compose(text, Loader=_LOADER)
+        for event in yaml.parse(text, Loader=_LOADER):
+            if isinstance(event, yaml.NodeEvent) and opened:
+                opened[-1].append(event)
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append([])
+            elif isinstance(event, yaml.SequenceEndEvent):
+                places += _integers_of_mixed(opened.pop())
+            elif isinstance(event, yaml.MappingEndEvent):
+                opened.pop()
     # ValueError: bytes on a command line that are not text.
     except (yaml.YAMLError, RecursionError, ValueError):
         return text  # rcl reports the error
-    for place in sorted(_places(root), reverse=True):
+    for place in sorted(places, reverse=True):
         text = f'{text[:place]}.0{text[place:]}'
     return text
 
@@ -262,30 +249,11 @@ def _readable_file(path: str, copies: ExitStack) -> str:
     return copy.name
 
 
-def _places(root: yaml.Node | None) -> set[int]:
-    """Character indices where the integers of mixed lists end."""
-    places: set[int] = set()
-    nodes = [root] if root is not None else []
-    seen: set[int] = set()
-    while nodes:
-        node = nodes.pop()
-        if id(node) in seen:  # an alias
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            nodes += [value for _, value in node.value]
-        elif isinstance(node, yaml.SequenceNode):
-            places |= _integers_of_mixed(node)
-            nodes += node.value
-    return places
-
-
-def _integers_of_mixed(node: yaml.SequenceNode) -> set[int]:
+def _integers_of_mixed(items: Sequence[yaml.NodeEvent]) -> list[int]:
     """Character indices where integers end in a list of plain numbers of both kinds."""
-    plain = [item for item in node.value
-             if isinstance(item, yaml.ScalarNode) and not item.style]
+    plain = [item for item in items if isinstance(item, yaml.ScalarEvent) and not item.style]
     integers = [item for item in plain if _INTEGER.fullmatch(item.value)]
     doubles = [item for item in plain if _DOUBLE.fullmatch(item.value)]
-    if not doubles or len(integers) + len(doubles) != len(node.value):
-        return set()
-    return {item.end_mark.index for item in integers}
+    if not doubles or len(integers) + len(doubles) != len(items):
+        return []
+    return [item.end_mark.index for item in integers if item.end_mark]

@@ -18,8 +18,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
+import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.context import Context
@@ -31,6 +32,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameters import Parameter
 
@@ -76,10 +78,38 @@ class Alarm:
         self._quiet_from = time.monotonic() + seconds - min(self._SHARE * seconds, self._LONGEST)
 
 
-class _Lifetime:
-    """Lifetime of the entities between two calls of `FastEntities.destroy`."""
+class CycleStatistics:
+    """Periods and durations of a cycle since the last `take`."""
 
-    is_over = False
+    def __init__(self, capacity: int = 4096):
+        self._periods = np.zeros(capacity)
+        self._durations = np.zeros(capacity)
+        self._count = 0
+        self._started = 0.0
+        self._previous: float | None = None
+
+    def start(self) -> None:
+        """Record the start of a cycle."""
+        self._started = time.perf_counter()
+
+    def finish(self) -> float:
+        """Record its end; return its duration, s."""
+        started, duration = self._started, time.perf_counter() - self._started
+        if self._previous is not None:
+            slot = self._count % len(self._periods)
+            self._periods[slot] = started - self._previous
+            self._durations[slot] = duration
+            self._count += 1
+        self._previous = started
+        return duration
+
+    def take(self) -> tuple[FloatArray, FloatArray]:
+        """Last periods and durations, s, each of shape (k,); starts over."""
+        count = min(self._count, len(self._periods))
+        self._count = 0
+        if count == 0:
+            self._previous = None
+        return self._periods[:count], self._durations[:count]
 
 
 class FastEntities:
@@ -92,11 +122,14 @@ class FastEntities:
     def __init__(self, node: Node):
         self._node = node
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
-        self._group = MutuallyExclusiveCallbackGroup()
-        self._lifetime = _Lifetime()
+        self.group = MutuallyExclusiveCallbackGroup()
+        #: Another object after each `destroy`.
+        self._lifetime = object()
         self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
         self.timers: list[tuple[Timer, Callable[[], None]]] = []
         self._alarms: list[Alarm] = []
+        #: Of the cycle, which its callbacks start and finish.
+        self.cycle = CycleStatistics()
         #: Counts changes, so that a spinner knows when to build its wait set again.
         self.generation = 0
 
@@ -106,11 +139,11 @@ class FastEntities:
         lifetime = self._lifetime
 
         def serve(message: Any) -> None:
-            if not lifetime.is_over:
+            if lifetime is self._lifetime:
                 callback(message)
 
         subscription = self._node.create_subscription(
-            message_type, topic, serve, profile, callback_group=self._group, raw=raw,
+            message_type, topic, serve, profile, callback_group=self.group, raw=raw,
             qos_overriding_options=qos.overridable())
         self.subscriptions.append((subscription, serve))
         self.generation += 1
@@ -122,10 +155,10 @@ class FastEntities:
 
         # Without any parameter, or the EventsExecutor would pass it information on the timer.
         def serve() -> None:
-            if not lifetime.is_over:
+            if lifetime is self._lifetime:
                 callback()
 
-        timer = self._node.create_timer(period, serve, callback_group=self._group,
+        timer = self._node.create_timer(period, serve, callback_group=self.group,
                                         clock=self._clock)
         self.timers.append((timer, serve))
         self.generation += 1
@@ -141,15 +174,9 @@ class FastEntities:
         """Whether the deadline of an alarm is near, by `time.monotonic`."""
         return any(alarm.is_near(now) for alarm in self._alarms)
 
-    @property
-    def any(self) -> bool:
-        """Whether there are any."""
-        return bool(self.subscriptions or self.timers)
-
     def destroy(self) -> None:
         """Destroy all of them."""
-        self._lifetime.is_over = True
-        self._lifetime = _Lifetime()
+        self._lifetime = object()
         for subscription, _ in self.subscriptions:
             self._node.destroy_subscription(subscription)
         for timer, _ in self.timers:
@@ -157,6 +184,7 @@ class FastEntities:
         self.subscriptions.clear()
         self.timers.clear()
         self._alarms.clear()
+        self.cycle = CycleStatistics()
         self.generation += 1
 
 
@@ -184,21 +212,14 @@ class WaitSet:
                  timers: Sequence[tuple[Timer, Callable[[], None]]] = ()):
         self._subscriptions = tuple(subscriptions)
         self._timers = tuple(timers)
-        # Counts of: subscriptions, guard conditions, timers, clients, services, events.
-        self._set = _rclpy.WaitSet(len(self._subscriptions), 0, len(self._timers), 0, 0, 0,
-                                   context.handle)
+        self._entities = ([subscription for subscription, _ in subscriptions],
+                          [timer for timer, _ in timers])
+        self._set = _wait_set(context, *self._entities)
 
     def spin_once(self, timeout: float) -> bool:
         """Wait for at most some seconds, then run what is ready; return whether anything was."""
-        wait_set = self._set
-        # rcl clears the entries that are not ready, so they are filled every time.
-        wait_set.clear_entities()
-        for subscription, _ in self._subscriptions:
-            wait_set.add_subscription(subscription.handle)
-        for timer, _ in self._timers:
-            wait_set.add_timer(timer.handle)
-        wait_set.wait(int(timeout * _NANOSECONDS))
-        ran = False
+        wait_set, ran = self._set, False
+        _wait_on(wait_set, timeout, *self._entities)
         for index, (timer, serve) in enumerate(self._timers):
             # rcl marks a timer that was cancelled meanwhile as ready, too.
             if wait_set.is_ready('timer', index) and timer.handle.is_timer_ready():
@@ -215,22 +236,11 @@ class WaitSet:
         return ran
 
 
-class Spinner(Protocol):
-    """Serves a node."""
-
-    def spin_once(self, timeout: float) -> None:
-        """Serve what is ready, after waiting for at most some seconds."""
-
-    def close(self) -> None:
-        """Detach from the node."""
-
-
-class EventsSpinner:
-    """Serves everything by an EventsExecutor, whose cost does not grow with the entities."""
+class Spinner:
+    """Serves all entities of a node by an executor, and detaches from the node by `close`."""
 
     def __init__(self, node: Node, executor: Executor):
-        self._node = node
-        self._executor = executor
+        self._node, self._executor = node, executor
         executor.add_node(node)
 
     def spin_once(self, timeout: float) -> None:
@@ -243,7 +253,7 @@ class EventsSpinner:
         self._executor.shutdown()
 
 
-class SingleSpinner:
+class SingleSpinner(Spinner):
     """Serves the fast entities by a SingleThreadedExecutor, and now and then the rest."""
 
     #: Time between two checks of the rest. s.
@@ -254,10 +264,8 @@ class SingleSpinner:
     THOROUGH_PERIOD = 1.0
 
     def __init__(self, node: Node, fast: FastEntities):
-        self._node = node
+        super().__init__(node, SingleThreadedExecutor(context=node.context))
         self._fast = fast
-        self._executor = SingleThreadedExecutor(context=node.context)
-        self._executor.add_node(node)
         self._slow = node.default_callback_group
         self._slow.is_open = False
         self._rest = RestWatch(node, fast)
@@ -277,8 +285,7 @@ class SingleSpinner:
 
     def close(self) -> None:
         """Detach from the node."""
-        self._executor.remove_node(self._node)
-        self._executor.shutdown()
+        super().close()
         self._slow.is_open = True
 
     def _wait(self, timeout: float) -> None:
@@ -312,16 +319,14 @@ class WaitSetSpinner(SingleSpinner):
     def _wait(self, timeout: float) -> None:
         if self._generation != self._fast.generation:
             self._generation = self._fast.generation
-            self._wait_set = WaitSet(self._node.context, self._fast.subscriptions,
-                                     self._fast.timers) if self._fast.any else None
+            subscriptions, timers = self._fast.subscriptions, self._fast.timers
+            self._wait_set = WaitSet(self._node.context, subscriptions, timers) \
+                if subscriptions or timers else None
         if self._wait_set is None:
             # A node that is not configured has no entities, and rcl has no empty wait sets.
             super()._wait(timeout)
         else:
             self._wait_set.spin_once(timeout)
-
-
-_KINDS = 'subscription', 'timer', 'client', 'service'
 
 
 class RestWatch:
@@ -340,38 +345,41 @@ class RestWatch:
 
     def is_anything_ready(self) -> bool:
         """Whether an executor would find work, events excepted."""
-        entities = self._rest()
+        node, fast = self._node, self._fast.group
+        entities = [[entity for entity in node.subscriptions if entity.callback_group is not fast],
+                    [entity for entity in node.timers if entity.callback_group is not fast],
+                    list(node.clients), list(node.services)]
         if entities != self._entities:
             self._entities = entities
-            of_subscriptions, of_timers, of_clients, of_services = map(len, entities)
-            self._set = _rclpy.WaitSet(
-                of_subscriptions, 0, of_timers, of_clients, of_services, 0,
-                self._node.context.handle) if any(entities) else None
+            self._set = _wait_set(node.context, *entities) if any(entities) else None
         if self._set is None:
             return False
-        wait_set = self._set
-        # rcl clears the entries that are not ready, so they are filled every time.
-        wait_set.clear_entities()
-        subscriptions, timers, clients, services = entities
-        for subscription in subscriptions:
-            wait_set.add_subscription(subscription.handle)
-        for timer in timers:
-            wait_set.add_timer(timer.handle)
-        for client in clients:
-            wait_set.add_client(client.handle)
-        for service in services:
-            wait_set.add_service(service.handle)
-        wait_set.wait(0)
-        return any(wait_set.get_ready_entities(kind) for kind in _KINDS)
+        _wait_on(self._set, 0.0, *entities)
+        return any(self._set.get_ready_entities(kind)
+                   for kind in ('subscription', 'timer', 'client', 'service'))
 
-    def _rest(self) -> list[list[Any]]:
-        """Entities that are checked, by kind."""
-        node, fast = self._node, self._fast
-        fast_subscriptions = {id(subscription) for subscription, _ in fast.subscriptions}
-        fast_timers = {id(timer) for timer, _ in fast.timers}
-        return [[entity for entity in node.subscriptions if id(entity) not in fast_subscriptions],
-                [entity for entity in node.timers if id(entity) not in fast_timers],
-                list(node.clients), list(node.services)]
+
+def _wait_set(context: Context, subscriptions: Sequence[Any], timers: Sequence[Any],
+              clients: Sequence[Any] = (), services: Sequence[Any] = ()) -> Any:
+    """Wait set of rcl for the numbers of some entities, without guard conditions and events."""
+    return _rclpy.WaitSet(len(subscriptions), 0, len(timers), len(clients), len(services), 0,
+                          context.handle)
+
+
+def _wait_on(wait_set: Any, timeout: float, subscriptions: Sequence[Any], timers: Sequence[Any],
+             clients: Sequence[Any] = (), services: Sequence[Any] = ()) -> None:
+    """Wait until one of the entities is ready, for at most some seconds."""
+    # rcl clears the entries that are not ready, so they are filled every time.
+    wait_set.clear_entities()
+    for subscription in subscriptions:
+        wait_set.add_subscription(subscription.handle)
+    for timer in timers:
+        wait_set.add_timer(timer.handle)
+    for client in clients:
+        wait_set.add_client(client.handle)
+    for service in services:
+        wait_set.add_service(service.handle)
+    wait_set.wait(int(timeout * _NANOSECONDS))
 
 
 def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
@@ -385,5 +393,5 @@ def make_spinner(style: str, node: Node, fast: FastEntities) -> Spinner:
             raise ParameterError("must be 'waitset' or 'single', got 'events'",
                                  subject='parameter spin', remedy='this rclpy has no '
                                  'EventsExecutor; Kilted and a new Jazzy do') from None
-        return EventsSpinner(node, EventsExecutor(context=node.context))
+        return Spinner(node, EventsExecutor(context=node.context))
     return SingleSpinner(node, fast)

@@ -34,20 +34,16 @@ def without_shared_memory() -> Iterator[None]:
     are read when the first node is made, and stay.
     """
     os.environ.setdefault(BUILTIN, 'UDPv4')
-    if reaches_this_machine(os.environ):
+    is_local = reaches_this_machine(os.environ)
+    if is_local:
         os.environ.update(profile_to_take(os.environ))
-    _is_profile_read()
-    with overridden(_left_to_profile(os.environ)):
+    left_to_profile: dict[str, str] = {}
+    if _is_profile_read() and is_local and os.environ.get('ROS_DISTRO') != 'humble':
+        left_to_profile[REACH] = 'SYSTEM_DEFAULT'
+        if os.environ.get('ROS_LOCALHOST_ONLY'):
+            left_to_profile['ROS_LOCALHOST_ONLY'] = ''
+    with overridden(left_to_profile):
         yield
-
-
-def _left_to_profile(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables that leave all decisions to our profile, where it is used."""
-    if environment.get('ROS_DISTRO') == 'humble' or not reaches_this_machine(environment) \
-            or not _is_profile_read():
-        return {}
-    older = {'ROS_LOCALHOST_ONLY': ''} if environment.get('ROS_LOCALHOST_ONLY') else {}
-    return {REACH: 'SYSTEM_DEFAULT', **older}
 
 
 @functools.cache

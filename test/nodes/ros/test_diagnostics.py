@@ -7,7 +7,8 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.executors import SingleThreadedExecutor
 
-from robot_dynamics.nodes.ros.diagnostics import CycleStatistics, Diagnostics, Level, Status
+from robot_dynamics.nodes.ros.diagnostics import Diagnostics, Level, Status, cycle_status
+from robot_dynamics.nodes.ros.spinning import CycleStatistics
 
 
 def test_levels_are_those_of_the_message():
@@ -41,7 +42,7 @@ def test_items_are_published_once_a_second_by_name(make_node, observer):
 def ticking(monkeypatch):
     """A clock that is set by hand."""
     now = [100.0]
-    monkeypatch.setattr('robot_dynamics.nodes.ros.diagnostics.time.perf_counter', lambda: now[0])
+    monkeypatch.setattr('robot_dynamics.nodes.ros.spinning.time.perf_counter', lambda: now[0])
     return now
 
 
@@ -56,7 +57,7 @@ def cycles(statistics, now, periods, duration):
 def test_cycles_are_measured(ticking):
     statistics = CycleStatistics()
     cycles(statistics, ticking, [0.002] * 99 + [0.010, 0.002], 0.0005)
-    status = statistics.status(0.002)
+    status = cycle_status(statistics, 0.002)
     assert status.level is Level.OK
     assert status.values['rate [Hz]'] == pytest.approx(100.0 / (99 * 0.002 + 0.010))
     assert status.values['worst period [ms]'] == pytest.approx(10.0)
@@ -67,25 +68,25 @@ def test_cycles_are_measured(ticking):
 def test_many_late_cycles_are_a_warning(ticking):
     statistics = CycleStatistics()
     cycles(statistics, ticking, [0.002, 0.004] * 50, 0.0005)
-    status = statistics.status(0.002)
+    status = cycle_status(statistics, 0.002)
     assert status.level is Level.WARN and 'late' in status.message
 
 
 def test_each_answer_begins_anew_and_silence_is_stale(ticking):
     statistics = CycleStatistics()
     cycles(statistics, ticking, [0.002] * 10, 0.0005)
-    assert statistics.status().level is Level.OK
-    assert statistics.status().level is Level.STALE
+    assert cycle_status(statistics).level is Level.OK
+    assert cycle_status(statistics).level is Level.STALE
     ticking[0] += 60.0
     # The pause between is not a period.
     cycles(statistics, ticking, [0.002] * 3, 0.0005)
-    assert statistics.status().values['worst period [ms]'] == pytest.approx(2.0)
+    assert cycle_status(statistics).values['worst period [ms]'] == pytest.approx(2.0)
 
 
 def test_more_cycles_than_places_are_no_trouble(ticking):
     statistics = CycleStatistics(capacity=8)
     cycles(statistics, ticking, [0.002] * 100, 0.0005)
-    assert statistics.status().values['rate [Hz]'] == pytest.approx(500.0)
+    assert cycle_status(statistics).values['rate [Hz]'] == pytest.approx(500.0)
 
 
 @pytest.mark.parametrize('simulated', [False, True])
