@@ -148,21 +148,17 @@ class AdaptiveControllerNode(EffortControllerNode):
         return law
 
     def build(self) -> None:
-        """Build what every effort controller has, and subscribe to contacts."""
+        """Build everything; log the analysis of the gains, and subscribe to contacts."""
         self._in_contact = False
         super().build()
-        self._log_gains()
-        self.fast.subscribe(Bool, self.parameters.values['contact_topic'], self._on_contact,
-                            qos.command())
-
-    def _log_gains(self) -> None:
-        """Log the analysis of the gains before the arm moves."""
         values = self.parameters.values
+        # Analysed and logged before the arm moves.
         report = loop_report(self.law, period=1.0 / values['rate'], delay=values['delay'])
         if report.frequency < report.limit:
             self.get_logger().info(str(report))
         else:
             self.get_logger().warning(f'{report}: lower adaptation.frequency')
+        self.fast.subscribe(Bool, values['contact_topic'], self._on_contact, qos.command())
 
     def release_arm(self, reason: str) -> None:
         """Release the arm, then save the estimates where the user wants that."""

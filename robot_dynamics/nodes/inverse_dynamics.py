@@ -40,7 +40,12 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
-EFFORT_PARAMETERS = (
+#: An older command is assumed not to act any more. s.
+_LONGEST = 0.5
+
+TABLE = (
+    *ROBOT_PARAMETERS,
+    *REPORTED_PARAMETERS,
     Parameter('effort_source', 'joint_states', 'Source of efforts: joint_states, with the meaning '
               'effort_kind, or commands, for an arm that does not report them.',
               choices=('joint_states', 'commands'), read_only=True),
@@ -50,15 +55,6 @@ EFFORT_PARAMETERS = (
               'robot.', element=str, read_only=True),
     Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity to '
               'commands.', read_only=True),
-)
-
-#: An older command is assumed not to act any more. s.
-_LONGEST = 0.5
-
-TABLE = (
-    *ROBOT_PARAMETERS,
-    *REPORTED_PARAMETERS,
-    *EFFORT_PARAMETERS,
     *FAULT_PARAMETERS,
     Parameter('publish_rate', 100.0, 'Largest rate of every topic published.', 'Hz', 0.1, 2000.0,
               read_only=True),

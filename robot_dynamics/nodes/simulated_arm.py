@@ -26,7 +26,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ParameterError, RobotDynamicsError
-from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import description, qos
@@ -88,15 +88,15 @@ class ArmStates:
     def __init__(self, node: NodeParts, plant: Plant | ElasticPlant, values: Values, frame: str):
         self._node, self._frame = node, frame
         self._messages: list[tuple[JointStateMessage, Publisher]] = []
-        self._parts: list[_Part] = []
+        #: Sensors of links or motors, their true values, and where their readings are written.
+        self._sensors: list[tuple[JointSensors, Truth, list[FloatArray]]] = []
         names = plant.robot.joint_names
-        order = joint_order('joint_order', values['joint_order'], names)
+        self._order = joint_order('joint_order', values['joint_order'], names)
         ordered = tuple(values['joint_order'] or names)
         links = JointSensors(_quality(values, 'position_resolution'), seed=values['seed'])
         if not isinstance(plant, ElasticPlant):
             message = self._message(STATES, ordered, effort=True)
-            self._parts.append(_Part(message, 0, order, links,
-                                     lambda: (plant.q, plant.v, plant.effort)))
+            self._sense(links, lambda: (plant.q, plant.v, plant.effort), message)
             return
         has_springs = values['link_effort'] == 'spring'
         motors = JointSensors(_quality(values, 'motor_resolution'), seed=values['seed'] + 1)
@@ -106,23 +106,25 @@ class ArmStates:
                 raise ParameterError('must not be empty where links and motors share a topic',
                                      subject='parameter motor_prefix', remedy='set it to motor_, '
                                      'for example, or choose another topic motor_states')
-            together = self._message(STATES, ordered + of_motors, effort=True)
-            messages, first = (together, together), len(names)
+            message = of_links = self._message(STATES, ordered + of_motors, effort=True)
         else:
-            messages = (self._message(STATES, ordered, effort=has_springs),
-                        self._message(values['motor_states'], of_motors, effort=True))
-            first = 0
+            of_links = self._message(STATES, ordered, effort=has_springs)
+            message = self._message(values['motor_states'], of_motors, effort=True)
         unknown = np.full(len(names), np.nan)
-        self._parts += [
-            _Part(messages[0], 0, order, links, lambda: (
-                plant.q, plant.v, plant.spring_effort if has_springs else unknown)),
-            _Part(messages[1], first, order, motors, lambda: (
-                plant.motor_q, plant.motor_v, plant.effort))]
+        self._sense(links, lambda: (
+            plant.q, plant.v, plant.spring_effort if has_springs else unknown), of_links)
+        # Motors follow the links where they share a message.
+        self._sense(motors, lambda: (plant.motor_q, plant.motor_v, plant.effort), message,
+                    first=len(names) if message is of_links else 0)
 
     def publish(self, time: float, origin: int) -> None:
         """Measure at a time in s since an origin in ns, and publish."""
-        for part in self._parts:
-            stamp = part.measure(time)
+        for sensors, truth, fields in self._sensors:
+            reading = sensors.read(time, *truth())
+            for field, values in zip(fields, (reading.q, reading.v, reading.effort), strict=True):
+                if len(field):  # efforts may be missing
+                    field[:] = values[self._order]
+            stamp = reading.stamp
         for message, publisher in self._messages:
             publisher.publish(message.stamp(origin + round(1e9 * stamp)))
 
@@ -137,25 +139,12 @@ class ArmStates:
         self._messages.append((message, self._node.advertise(JointState, topic, qos.state())))
         return message
 
-
-class _Part:
-    """Sensors of links or motors, and the part of a message with their readings."""
-
-    def __init__(self, message: JointStateMessage, first: int, order: IntArray,
-                 sensors: JointSensors, truth: Truth):
-        places = slice(first, first + len(order))
-        self._fields = [field[places] for field in (message.position, message.velocity,
-                                                    message.effort)]
-        self._order, self._sensors, self._truth = order, sensors, truth
-
-    def measure(self, time: float) -> float:
-        """Write the readings into the message; return their time, s."""
-        reading = self._sensors.read(time, *self._truth())
-        for field, values in zip(self._fields, (reading.q, reading.v, reading.effort),
-                                 strict=True):
-            if len(field):  # efforts may be missing
-                field[:] = values[self._order]
-        return reading.stamp
+    def _sense(self, sensors: JointSensors, truth: Truth, message: JointStateMessage, *,
+               first: int = 0) -> None:
+        """Write readings into a message from a place on."""
+        places = slice(first, first + len(self._order))
+        self._sensors.append((sensors, truth, [field[places] for field in (
+            message.position, message.velocity, message.effort)]))
 
 
 def _quality(values: Values, resolution: str) -> SensorQuality:

@@ -81,6 +81,7 @@ class _Probe:
             Node(f'_doctor_{part}_{os.getpid()}', context=context, use_global_arguments=False,
                  enable_rosout=False, start_parameter_services=False)
             for part in ('listener', 'client'))
+        self._own = {self._listener.get_name(), self._client.get_name()}
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self._client)
         self._queries = NodeQueries(self._client)
@@ -94,7 +95,9 @@ class _Probe:
         """Wait for discovery, receive messages, and return the snapshot."""
         try:
             self._discover()
-            topic = self._states_topic(namespace)
+            topic = choose_states_topic(
+                self._topics(), tuple(node for node in self._nodes() if node.is_controller),
+                namespace)
             where = topic.rpartition('/')[0].strip('/') if namespace is None else namespace
             description = '/'.join(['', *filter(None, where.split('/')), DESCRIPTION])
             started = time.monotonic()
@@ -140,7 +143,7 @@ class _Probe:
         """Receive messages and call services for some time."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
-            self._queries.add(self._names(), dict(self._services()))
+            self._queries.add(self._names(), dict(self._listener.get_service_names_and_types()))
             self._queries.send()
             pause = time.monotonic() + min(_PACE, left)
             while (rest := pause - time.monotonic()) > 0.0:
@@ -163,21 +166,13 @@ class _Probe:
 
     def _names(self) -> list[str]:
         """Full names of all other nodes, one for each node."""
-        own = {self._listener.get_name(), self._client.get_name()}
         return [f'{namespace.rstrip("/")}/{name}'
                 for name, namespace in self._listener.get_node_names_and_namespaces()
-                if name not in own]
-
-    def _services(self) -> list[tuple[str, list[str]]]:
-        return self._listener.get_service_names_and_types()
+                if name not in self._own]
 
     def _topics(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(types)
                 for name, types in self._listener.get_topic_names_and_types()}
-
-    def _states_topic(self, namespace: str | None) -> str:
-        controllers = tuple(node for node in self._nodes() if node.is_controller)
-        return choose_states_topic(self._topics(), controllers, namespace)
 
     def _nodes(self) -> tuple[NodeInfo, ...]:
         """All nodes with their topics and answers."""
@@ -203,18 +198,18 @@ class _Probe:
               ) -> GraphSnapshot:
         """All messages, and the present graph."""
         nodes, topics = self._nodes(), self._topics()
-        commands = [topic for node in nodes if node.is_controller
-                    for topic in node.command_topics]
+        of_controllers = [topic for node in nodes if node.is_controller
+                          for topic in (*node.command_topics, *node.states_topics)]
         others = tuple(name for name, types in sorted(topics.items())
                        if name != states and name.rpartition('/')[2] == STATES
                        and JOINT_STATE_TYPE in types)
-        taken = [topic for node in nodes if node.is_controller for topic in node.states_topics]
-        interesting = {states, description, CLOCK, *commands, *others, *taken}
+        interesting = {states, description, CLOCK, *of_controllers, *others}
         return GraphSnapshot(
             domain=self._listener.context.get_domain_id(), namespace=namespace, seconds=seconds,
             middleware=get_rmw_implementation_identifier(), nodes=nodes,
             topics={name: self._topic(name) for name in sorted(interesting)},
-            services={name: tuple(types) for name, types in self._services()},
+            services={name: tuple(types)
+                      for name, types in self._listener.get_service_names_and_types()},
             states_topic=states, description_topic=description, other_states=others,
             states=tuple(self._states), descriptions=tuple(self._descriptions),
             clock=tuple(self._clock), statuses=tuple(self._statuses.values()))
@@ -224,12 +219,11 @@ class _Probe:
                      self._endpoints(self._listener.get_subscriptions_info_by_topic(name)))
 
     def _endpoints(self, infos: Iterable[Any]) -> tuple[Endpoint, ...]:
-        own = {self._listener.get_name(), self._client.get_name()}
         return tuple(
             Endpoint(f'{info.node_namespace.rstrip("/")}/{info.node_name}', info.topic_type,
                      info.qos_profile.reliability == ReliabilityPolicy.RELIABLE,
                      info.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL)
-            for info in infos if info.node_name not in own)
+            for info in infos if info.node_name not in self._own)
 
     def _on_state(self, message: JointState, received: int, sent: int) -> None:
         self._states.append(StateSample(
