@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +163,8 @@ def read_recording(path: str | Path) -> Recording:
     """
     layout = _Layout()
     recorded = read_topics(Path(path), layout.choose)
-    topics = {name.removeprefix(layout.namespace): topic for name, topic in recorded.items()}
+    topics = defaultdict(lambda: Topic([], []), {
+        name.removeprefix(layout.namespace): topic for name, topic in recorded.items()})
     # Standby controllers are recorded, too, and controllers may have been switched.
     controller = max(layout.controllers,
                      key=lambda name: len(topics[f'{name}/tracking_error'].messages))
@@ -173,13 +176,8 @@ def read_recording(path: str | Path) -> Recording:
     measured = _joint_series(topics['joint_states'], origin)
 
     def joints(name: str) -> JointSeries | None:
-        topic = topics.get(name)
-        if topic is None or not topic.messages:
-            return None
-        return _joint_series(topic, origin).ordered(measured.names)
-
-    def vectors(name: str) -> VectorSeries:
-        return _vector_series(topics.get(name), origin)
+        topic = topics[name]
+        return _joint_series(topic, origin).ordered(measured.names) if topic.messages else None
 
     errors, commands = joints(f'{controller}/tracking_error'), joints(f'{controller}/command')
     if errors is None or commands is None:
@@ -191,16 +189,18 @@ def read_recording(path: str | Path) -> Recording:
                                  remedy='record an arm whose joint states have positions')
     parts = {part: series for part in TORQUE_PARTS
              if (series := joints(f'inverse_dynamics/terms/{part}')) is not None}
-    estimates, timing = (vectors(f'{controller}/{name}')
+    estimates, timing = (_vector_series(topics[f'{controller}/{name}'], origin)
                          for name in ('parameter_estimate', 'timing'))
+    modes = topics[f'{controller}/mode']
     return Recording(
         states=measured, errors=errors, commands=commands,
-        command_times=_reception_times(topics.get(COMMAND_TOPIC), origin), parts=parts,
+        command_times=origin.received(topics[COMMAND_TOPIC].times), parts=parts,
         torque=joints('inverse_dynamics/torque'), estimates=estimates,
-        estimate_names=_estimate_names(topics.get(f'{controller}/parameter_names'), estimates),
+        estimate_names=_estimate_names(topics[f'{controller}/parameter_names'], estimates),
         timing=timing if _is_wall_time(timing) else NO_VECTORS,
-        modes=_modes(topics.get(f'{controller}/mode'), origin),
-        controller=controller, description=_last_text(topics.get('robot_description')))
+        modes=tuple(zip(origin.received(modes.times).tolist(),
+                        (str(message.data) for message in modes.messages), strict=True)),
+        controller=controller, description=_last_text(topics['robot_description']))
 
 
 class _Layout:
@@ -245,7 +245,7 @@ def _is_wall_time(timing: VectorSeries) -> bool:
     return timing.values.shape[1] >= _TIMINGS and not float(np.median(timing.values[:, 0])) < 0.0
 
 
-def _estimate_names(topic: Topic | None, estimates: VectorSeries) -> tuple[str, ...]:
+def _estimate_names(topic: Topic, estimates: VectorSeries) -> tuple[str, ...]:
     """Names of the estimates, none unless all were recorded."""
     try:
         names = json.loads(_last_text(topic) or '[]')
@@ -257,15 +257,8 @@ def _estimate_names(topic: Topic | None, estimates: VectorSeries) -> tuple[str, 
     return tuple(names) if len(names) == estimates.values.shape[1] else ()
 
 
-def _modes(topic: Topic | None, origin: _Origin) -> tuple[tuple[float, str], ...]:
-    if topic is None:
-        return ()
-    return tuple((1e-9 * (time - origin.received), str(message.data))
-                 for time, message in zip(topic.times, topic.messages, strict=True))
-
-
-def _last_text(topic: Topic | None) -> str | None:
-    return str(topic.messages[-1].data) if topic is not None and topic.messages else None
+def _last_text(topic: Topic) -> str | None:
+    return str(topic.messages[-1].data) if topic.messages else None
 
 
 @dataclass(frozen=True)
@@ -273,12 +266,15 @@ class _Origin:
     """Time zero on the clock of the stamps and on that of the recorder."""
 
     stamp: Any
-    received: int
+    reception: int
 
+    def seconds(self, stamp: Any) -> float:
+        """Time of a stamp, without losing nanoseconds to rounding, s."""
+        return (stamp.sec - self.stamp.sec) + 1e-9 * (int(stamp.nanosec) - int(self.stamp.nanosec))
 
-def _seconds(stamp: Any, origin: Any) -> float:
-    """A stamp relative to another without losing nanoseconds to rounding, s."""
-    return (stamp.sec - origin.sec) + 1e-9 * (int(stamp.nanosec) - int(origin.nanosec))
+    def received(self, times: Sequence[int]) -> FloatArray:
+        """Times of reception, s, shape (k,)."""
+        return 1e-9 * np.array([time - self.reception for time in times], dtype=np.float64)
 
 
 def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:
@@ -289,7 +285,7 @@ def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:
                              subject='joint_states', remedy='record one robot at a time')
     position, velocity, effort = (_columns(topic.messages, field, names)
                                   for field in ('position', 'velocity', 'effort'))
-    time = np.array([_seconds(message.header.stamp, origin.stamp) for message in topic.messages])
+    time = np.array([origin.seconds(message.header.stamp) for message in topic.messages])
     # A driver may send two states in the wrong order.
     order = np.argsort(time, kind='stable')
     return JointSeries(names, time[order], position[order], velocity[order], effort[order])
@@ -307,23 +303,15 @@ def _columns(messages: Sequence[Any], field: str, names: tuple[str, ...]) -> Flo
     return _sane(array)
 
 
-def _vector_series(topic: Topic | None, origin: _Origin) -> VectorSeries:
+def _vector_series(topic: Topic, origin: _Origin) -> VectorSeries:
     """Vectors that have the length of the first."""
-    if topic is None or not topic.messages:
+    if not topic.messages:
         return NO_VECTORS
-    size = len(topic.messages[0].data)
-    rows = [(time, message.data) for time, message in zip(topic.times, topic.messages, strict=True)
-            if len(message.data) == size]
-    time = np.array([1e-9 * (time - origin.received) for time, _ in rows])
-    return VectorSeries(time, _sane(np.array([data for _, data in rows], dtype=np.float64)))
+    kept = [len(message.data) == len(topic.messages[0].data) for message in topic.messages]
+    values = np.array([message.data for message in compress(topic.messages, kept)], np.float64)
+    return VectorSeries(origin.received(list(compress(topic.times, kept))), _sane(values))
 
 
 def _sane(array: FloatArray) -> FloatArray:
     """The numbers, nan for those too large to have been measured."""
     return np.where(np.abs(array) <= _LARGEST, array, np.nan)
-
-
-def _reception_times(topic: Topic | None, origin: _Origin) -> FloatArray:
-    """Times of reception of the messages of a topic, shape (k,). s."""
-    received = [] if topic is None else topic.times
-    return 1e-9 * np.array([time - origin.received for time in received], dtype=np.float64)

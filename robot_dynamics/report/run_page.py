@@ -27,14 +27,7 @@ from robot_dynamics.report.page import (
 )
 from robot_dynamics.report.recording import Recording, read_recording
 from robot_dynamics.report.run_charts import draw_figure, run_charts
-from robot_dynamics.report.summary import (
-    Summary,
-    interrupted,
-    latency,
-    ratio,
-    summarize,
-    verdict,
-)
+from robot_dynamics.report.summary import Summary, interrupted, latency, ratio, summarize, verdict
 from robot_dynamics.report.words import figures
 
 
@@ -170,7 +163,7 @@ def run_page(recording: Recording, summary: Summary, robot: Robot | None,
                 f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a '
                 'second, between separate processes, over DDS. From the stamp of a joint state to '
                 'its command published: '
-                + latency(loop, '{} ms median, {} ms at 99 %, {} ms worst')
+                + latency(loop)
                 + '. Heights of the histograms are square roots, so that single late cycles show.',
                 pair(chart('period', 'Histogram of the period',
                            titled('Period between joint states', 'ms'), is_wide=False,

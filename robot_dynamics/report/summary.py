@@ -13,7 +13,7 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.recording import Recording
-from robot_dynamics.report.words import figures
+from robot_dynamics.report.words import columns, figures
 
 #: Longest stretch over which the error is taken, in s.
 LONGEST_WINDOW = 8.0
@@ -251,7 +251,7 @@ def _rate(times: FloatArray) -> float:
 
 def verdict(summary: Summary) -> str:
     """The result in one sentence."""
-    before, after = (milli(tracking.total, summary.unit)
+    before, after = (f'{figures(1e3 * tracking.total)} {summary.unit}'
                      for tracking in (summary.before, summary.after))
     if summary.let_go:
         return (f'Released, the arm is {before} from the pose held before at first, {after} at '
@@ -265,46 +265,43 @@ def verdict(summary: Summary) -> str:
                 f'{length:.0f} s and to {after} in the last.')
     seconds = summary.after.window.end - summary.adaptation_start
     if summary.improvement >= 1.05:
-        return (f'After {seconds:.0f} s of adaptation the arm follows its reference '
-                f'{times(summary.improvement)} more closely: {before} before, {after} now.')
+        factor = 'infinitely' if summary.improvement == math.inf else \
+            f'{figures(summary.improvement, 2)} times'
+        return (f'After {seconds:.0f} s of adaptation the arm follows its reference {factor} more '
+                f'closely: {before} before, {after} now.')
     return (f'{seconds:.0f} s of adaptation did not improve tracking: {before} before, '
             f'{after} now.')
 
 
 def table(summary: Summary) -> str:
     """Tracking error of each joint in the two windows, and the loop, for a terminal."""
-    title = f'RMS tracking error, {summary.unit}'
-    width = max(len(title), *map(len, summary.joint_names))
     first, last = summary.compared
-    heading = f'{title:<{width}}   {first:>10}   {last:>10}   {"ratio":>7}'
-    rows = [(name, float(before), float(after)) for name, before, after
-            in zip(summary.joint_names, summary.before.rms, summary.after.rms, strict=True)]
-    rows.append(('all joints', summary.before.total, summary.after.total))
-    lines = [heading, '-' * len(heading)]
-    for name, before, after in rows:
-        if name == 'all joints':
-            lines.append('-' * len(heading))
-        lines.append(f'{name:<{width}}   {figures(1e3 * before):>10}   '
-                     f'{figures(1e3 * after):>10}   {ratio(before, after):>7}')
+    errors = [*zip(summary.joint_names, summary.before.rms, summary.after.rms, strict=True),
+              ('all joints', summary.before.total, summary.after.total)]
+    rows = [(name, figures(1e3 * before), figures(1e3 * after), ratio(before, after))
+            for name, before, after in errors]
+    heading, *joints, total = columns(
+        (f'RMS tracking error, {summary.unit}', first, last, 'ratio'), rows, indent='')
+    line = '-' * len(heading)
     loop = summary.loop
-    lines += [
-        '',
+    lines = [
+        heading, line, *joints, line, total, '',
         f'loop rate        {loop.state_rate:.1f} joint states a second, '
         f'{loop.command_rate:.1f} commands',
         f'longest period   {1e3 * loop.worst_period:.1f} ms',
-        f'latency          {latency(loop, "{} ms median, {} ms at 99 %, {} ms worst")}',
+        f'latency          {latency(loop)}',
     ]
     if summary.interruptions:
         lines += ['', interrupted(summary.interruptions)]
     return '\n'.join(lines)
 
 
-def latency(loop: Loop, words: str) -> str:
-    """Median, 99 % and worst latency of a loop in a sentence, where they are known."""
+def latency(loop: Loop) -> str:
+    """Median, 99 % and worst latency of a loop in words, where they are known."""
     if math.isnan(loop.latency_median):
         return 'unknown: controllers publish it, and only in wall time'
-    return words.format(*(f'{1e3 * value:.2f}' for value in (
-        loop.latency_median, loop.latency_p99, loop.latency_worst)))
+    return (f'{1e3 * loop.latency_median:.2f} ms median, {1e3 * loop.latency_p99:.2f} ms at 99 %, '
+            f'{1e3 * loop.latency_worst:.2f} ms worst')
 
 
 def interrupted(count: int) -> str:
@@ -314,18 +311,6 @@ def interrupted(count: int) -> str:
             'machine was busy: the figures are worse than they could be.')
 
 
-def milli(value: float, unit: str) -> str:
-    """A value in thousandths with three figures, e.g. ``'21.4 mrad'``."""
-    return f'{figures(1e3 * value)} {unit}'
-
-
 def ratio(before: float, after: float) -> str:
     """How many times smaller the second is, e.g. ``'23 x'``."""
     return f'{figures(before / after, 2)} x' if after > 0 else '-'
-
-
-def times(factor: float) -> str:
-    """A factor in words, e.g. ``'23 times'``."""
-    if factor == math.inf:
-        return 'infinitely'
-    return f'{figures(factor, 2)} times'

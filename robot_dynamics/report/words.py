@@ -48,11 +48,12 @@ def worst_joint(count: int, name: str, share: float) -> str:
     return f'; worst of all {name}' + (f' with {percent(share)}' if math.isfinite(share) else '')
 
 
-def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]], indent: str = '  ') -> list[str]:
     """Lines of a table for a terminal: the first column to the left, all others to the right."""
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return ['   '.join([f'  {row[0]:<{widths[0]}}', *(f'{cell:>{width}}' for cell, width in zip(
-        row[1:], widths[1:], strict=True))]) for row in (heads, *rows)]
+    return ['   '.join([f'{indent}{row[0]:<{widths[0]}}', *(
+        f'{cell:>{width}}' for cell, width in zip(row[1:], widths[1:], strict=True))])
+        for row in (heads, *rows)]
 
 
 def prediction_sentence(verdict: str, what: str, names: Sequence[str], held: Residuals,
