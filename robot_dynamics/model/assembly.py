@@ -123,7 +123,7 @@ def _lump(tree: RobotTree, selection: Selection) -> _Bodies:
         carrier = bodies.frames[joint.parent]
         drive = selection.drives[joint.name]
         if drive.joint is None:
-            pose = carrier.pose @ joint.pose(np.asarray(drive.offset))
+            pose = carrier.pose @ joint.pose(drive.offset)
             bodies.frames[joint.child] = Frame(carrier.body, pose)
             continue
         if len(bodies.joints) == MAX_BODIES:
@@ -226,7 +226,7 @@ def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
     link = base
     while link in carrying:
         joint = carrying[link]
-        pose = joint.resting_pose() @ pose
+        pose = joint.pose(joint.rest) @ pose
         link = joint.parent
     # The vertical of the root, seen in the base link.
     if abs(pose[2, 2] - 1.0) < 1e-6:

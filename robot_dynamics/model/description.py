@@ -7,6 +7,7 @@ are held, and `robot_dynamics.model.assembly` makes a `Robot` of them.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -67,11 +68,6 @@ class JointKind(Enum):
         """The type of a joint that moves."""
         return JointType[self.name]
 
-    @property
-    def neutral(self) -> FloatArray:
-        """The position of a moving joint in which its frames coincide."""
-        return neutral(Coordinates((self.value,), (self.joint_type,)))
-
 
 @dataclass(frozen=True)
 class LimitDescription:
@@ -122,20 +118,22 @@ class JointDescription:
     armature: float = 0.0
     mimic: MimicDescription | None = None
 
-    def pose(self, q: float | FloatArray) -> FloatArray:
+    def pose(self, q: float | tuple[float, ...]) -> FloatArray:
         """Pose of the child link in the parent link at position q, shape (4, 4)."""
         if self.kind is JointKind.FIXED:
             motion = np.eye(4)
             motion[:3, 3] = self.link_offset
         else:
             motion = joint_motion(self.kind.joint_type, self.axis, self.link_offset,
-                                  np.atleast_1d(q))
+                                  np.atleast_1d(np.asarray(q)))
         return self.placement @ motion
 
-    def resting_pose(self) -> FloatArray:
-        """Pose at zero, or at the limit nearest to zero, shape (4, 4)."""
-        several = self.kind in (JointKind.FLOATING, JointKind.PLANAR)
-        return self.pose(self.kind.neutral if several else self.clip(0.0))
+    @property
+    def rest(self) -> float | tuple[float, ...]:
+        """Position zero, or the limit nearest to it; all positions of the described pose."""
+        if self.kind in (JointKind.FLOATING, JointKind.PLANAR):
+            return tuple(neutral(Coordinates((self.name,), (self.kind.joint_type,))).tolist())
+        return self.clip(0.0)
 
     def clip(self, q: float) -> float:
         """Position nearest to q that the limits allow."""
@@ -244,9 +242,8 @@ def select(tree: RobotTree, *, joints: Sequence[str] | None = None,
     held = _locked_positions(tree, {} if locked is None else locked)
     independent = (tuple(name for name in _movable(below) if name not in held)
                    if joints is None else _chosen(tree, below, joints, held))
-    resolver = _Resolver(tree, set(independent), held)
-    drives = {joint.name: resolver.drive(joint) for joint in below}
-    return Selection(tree, base, below, independent, drives, tuple(resolver.findings(below)))
+    return Selection(tree, base, below, independent, _drives(tree, below, independent, held),
+                     tuple(_held_findings(below, independent, held)))
 
 
 def _base(tree: RobotTree, base_link: str | None) -> str:
@@ -297,7 +294,9 @@ def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
         if joint.kind is JointKind.FIXED:
             raise ModelError('is fixed and cannot be locked', subject=name,
                              remedy='leave it out of locked')
-        position: Any = _position(value)
+        position: Any = math.nan
+        with contextlib.suppress(DimensionError):
+            position = real_array(value, 'position')
         if not joint.kind.has_coordinate:
             positions[joint.name] = _several_positions(joint, position, value)
         elif np.ndim(position) == 0 and abs(position) < _FARTHEST:
@@ -308,20 +307,12 @@ def _locked_positions(tree: RobotTree, locked: Mapping[str, ArrayLike]
     return positions
 
 
-def _position(value: ArrayLike) -> FloatArray | float:
-    """A position as given by the caller; nan if it is not a number."""
-    try:
-        return real_array(value, 'position')
-    except DimensionError:
-        return math.nan
-
-
 def _several_positions(joint: JointDescription, position: FloatArray | float, given: ArrayLike
-                       ) -> tuple[float, ...]:
+                       ) -> float | tuple[float, ...]:
     """All positions of a joint of several coordinates."""
     coordinates = Coordinates((joint.name,), (joint.kind.joint_type,))
     if np.ndim(position) == 0 and position == 0.0:
-        return tuple(joint.kind.neutral.tolist())
+        return joint.rest
     names = ', '.join(joint.kind.joint_type.position_names)
     try:
         positions = check_positions(coordinates, position, 'locked')
@@ -383,82 +374,43 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
     return tuple(tree.joints[name].name for name in names)
 
 
-class _Resolver:
-    """Follows mimic joints to the joint that drives them."""
-
-    def __init__(self, tree: RobotTree, independent: set[str],
-                 held: dict[str, float | tuple[float, ...]]) -> None:
-        self._tree = tree
-        self._independent = independent
-        self._held = held
-        self._drives: dict[str, Drive] = {}
-
-    def drive(self, joint: JointDescription) -> Drive:
-        """How a joint follows the independent coordinates."""
+def _drives(tree: RobotTree, below: Iterable[JointDescription], independent: Container[str],
+            held: Mapping[str, float | tuple[float, ...]]) -> dict[str, Drive]:
+    """How each joint follows the independent ones, through chains of mimic joints."""
+    drives: dict[str, Drive] = {}
+    for joint in below:
         chain: list[JointDescription] = []
-        while joint.name not in self._drives:
-            if joint.name in self._independent:
-                self._drives[joint.name] = Drive(joint.name, 1.0, 0.0)
-            elif joint.name in self._held or joint.mimic is None:
-                self._drives[joint.name] = Drive(None, 0.0, self._standing(joint))
+        while joint.name not in drives:
+            if joint.name in independent:
+                drives[joint.name] = Drive(joint.name, 1.0, 0.0)
+            elif joint.name in held or joint.mimic is None:
+                drives[joint.name] = Drive(None, 0.0, held.get(joint.name, joint.rest))
             else:
                 chain.append(joint)
-                if len(chain) > len(self._tree.joints):
+                if len(chain) > len(tree.joints):
                     raise ModelError('mimics itself, directly or through others',
                                      subject=joint.name,
                                      remedy='remove one of the <mimic> elements of the circle')
-                joint = self._followed(joint, joint.mimic)
-        drive = self._drives[joint.name]
+                joint = _followed(tree, joint, joint.mimic)
+        drive = drives[joint.name]
         for follower in reversed(chain):
-            drive = self._drives[follower.name] = _follow(follower, drive)
-        return drive
+            drive = drives[follower.name] = _follow(follower, drive)
+    return drives
 
-    def findings(self, below: Sequence[JointDescription]) -> list[Finding]:
-        """Remarks about the joints that are held."""
-        found = []
-        for joint in below:
-            if joint.kind is JointKind.FIXED or joint.name in self._independent:
-                continue
-            position = self._held.get(joint.name)
-            if isinstance(position, float):
-                if joint.limit is not None and joint.clip(position) != position:
-                    found.append(Finding(
-                        Severity.WARNING, joint.name,
-                        f'is locked at {position:g}, outside its limits '
-                        f'{joint.limit.lower:g} to {joint.limit.upper:g}',
-                        'lock it at a position within them'))
-            elif not joint.kind.has_coordinate:
-                if position is not None and position != tuple(joint.kind.neutral.tolist()):
-                    continue
-                found.append(Finding(Severity.INFO, joint.name,
-                                     f'is {joint.kind.value} and is held at its described pose'))
-            elif joint.mimic is None and joint.clip(0.0) != 0.0:
-                found.append(Finding(
-                    Severity.INFO, joint.name,
-                    f'is held at {joint.clip(0.0):g}: zero is outside its limits',
-                    'give another position in locked if it is held elsewhere'))
-        return found
 
-    def _standing(self, joint: JointDescription) -> float | tuple[float, ...]:
-        """Position of a held joint."""
-        if joint.name in self._held:
-            return self._held[joint.name]
-        if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
-            return tuple(joint.kind.neutral.tolist())
-        return joint.clip(0.0) if joint.kind.has_coordinate else 0.0
-
-    def _followed(self, joint: JointDescription, mimic: MimicDescription) -> JointDescription:
-        """The joint that a joint mimics."""
-        followed = self._tree.joints.get(mimic.joint)
-        if followed is None or not followed.kind.has_coordinate:
-            state = 'does not exist' if followed is None else f'is {followed.kind.value}'
-            others = listed(other.name for other in self._tree.joints.values()
-                            if other.kind.has_coordinate and other.mimic is None)
-            raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
-                             remedy=f'lock {joint.name!r}, or '
-                                    + (f'let it mimic one of: {others}' if others
-                                       else 'remove its <mimic> element'))
-        return followed
+def _followed(tree: RobotTree, joint: JointDescription, mimic: MimicDescription
+              ) -> JointDescription:
+    """The joint that a joint mimics."""
+    followed = tree.joints.get(mimic.joint)
+    if followed is None or not followed.kind.has_coordinate:
+        state = 'does not exist' if followed is None else f'is {followed.kind.value}'
+        others = listed(other.name for other in tree.joints.values()
+                        if other.kind.has_coordinate and other.mimic is None)
+        raise ModelError(f'mimics {mimic.joint!r}, which {state}', subject=joint.name,
+                         remedy=f'lock {joint.name!r}, or '
+                                + (f'let it mimic one of: {others}' if others
+                                   else 'remove its <mimic> element'))
+    return followed
 
 
 def _follow(joint: JointDescription, drive: Drive) -> Drive:
@@ -472,3 +424,26 @@ def _follow(joint: JointDescription, drive: Drive) -> Drive:
                          'which no mechanism has', subject=joint.name,
                          remedy='correct its <mimic> element')
     return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)
+
+
+def _held_findings(below: Iterable[JointDescription], independent: Container[str],
+                   held: Mapping[str, float | tuple[float, ...]]) -> Iterator[Finding]:
+    """Yield remarks about the joints that are held."""
+    for joint in below:
+        if joint.kind is JointKind.FIXED or joint.name in independent:
+            continue
+        position = held.get(joint.name)
+        if isinstance(position, float):
+            if joint.limit is not None and joint.clip(position) != position:
+                yield Finding(Severity.WARNING, joint.name,
+                              f'is locked at {position:g}, outside its limits '
+                              f'{joint.limit.lower:g} to {joint.limit.upper:g}',
+                              'lock it at a position within them')
+        elif not joint.kind.has_coordinate:
+            if position in (None, joint.rest):
+                yield Finding(Severity.INFO, joint.name,
+                              f'is {joint.kind.value} and is held at its described pose')
+        elif joint.mimic is None and joint.rest != 0.0:
+            yield Finding(Severity.INFO, joint.name,
+                          f'is held at {joint.rest:g}: zero is outside its limits',
+                          'give another position in locked if it is held elsewhere')

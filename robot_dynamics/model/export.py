@@ -6,9 +6,7 @@ far frames of standard DH tables), the moving link is written as
 ``<name>_on_joint``, with the inertia in its own axes, and ``<name>`` is fixed to it
 as a massless link in the right place: every named frame keeps its name and pose.
 
-Not in a URDF are gravity (pass ``gravity=robot.gravity`` when reading it back) and an
-order of the joint vectors that is not that of the tree (pass
-``joints=robot.joint_names``). A revolute joint without position limits becomes
+`Robot.to_urdf` lists what a URDF cannot hold. A revolute joint without position limits becomes
 continuous. Rotor inertia is written as an ``armature`` attribute of ``<dynamics>``,
 which ``Robot.from_urdf`` reads and other programs ignore.
 """
@@ -210,11 +208,21 @@ def _write_coordinate(joint: ElementTree.Element, robot: RobotData, index: int) 
     limits = robot.limits
     lower, upper = sorted(multiplier * end + offset
                           for end in (limits.lower[source], limits.upper[source]))
-    velocity = abs(multiplier) * limits.velocity[source]
-    # The effort limit of a joint that follows another is unknown.
-    effort = limits.effort[source] if is_coordinate else np.nan
-    _write_type_and_limit(joint, JointType(robot.joint_types[index]), lower, upper, velocity,
-                          effort)
+    # The effort limit of a joint that follows another is unknown. Unknown limits are written as
+    # zero, which every reader accepts; some reject a limit without velocity and effort.
+    known = {'velocity': abs(multiplier) * limits.velocity[source],
+             'effort': limits.effort[source] if is_coordinate else np.nan}
+    kind = JointType(robot.joint_types[index])
+    endless = kind is JointType.CONTINUOUS or (kind is JointType.REVOLUTE
+                                               and np.isinf(lower) and np.isinf(upper))
+    joint.set('type', 'continuous' if endless
+              else 'prismatic' if kind is JointType.PRISMATIC else 'revolute')
+    bounds = {} if endless else {'lower': max(lower, -_UNLIMITED), 'upper': min(upper, _UNLIMITED)}
+    if bounds or np.any(np.isfinite(list(known.values()))):
+        values = {**bounds, **{name: value if np.isfinite(value) else 0.0
+                               for name, value in known.items()}}
+        ElementTree.SubElement(joint, 'limit', {name: number_text(value)
+                                                for name, value in values.items()})
     if not is_coordinate:
         ElementTree.SubElement(joint, 'mimic', joint=leader,
                                multiplier=number_text(multiplier), offset=number_text(offset))
@@ -228,27 +236,6 @@ def _write_coordinate(joint: ElementTree.Element, robot: RobotData, index: int) 
     if any(coefficients.values()):
         ElementTree.SubElement(joint, 'dynamics', {key: number_text(value) for key, value
                                                    in coefficients.items()})
-
-
-def _write_type_and_limit(joint: ElementTree.Element, kind: JointType, lower: float,
-                          upper: float, velocity: float, effort: float) -> None:
-    """Write the type and limits of a joint.
-
-    An unknown velocity or effort is written as zero, which every reader accepts; some reject
-    a limit without them.
-    """
-    known = {name: value for name, value in (('velocity', velocity), ('effort', effort))
-             if np.isfinite(value)}
-    bounds = {'lower': max(lower, -_UNLIMITED), 'upper': min(upper, _UNLIMITED)}
-    if kind is JointType.CONTINUOUS or (kind is JointType.REVOLUTE
-                                        and np.isinf(lower) and np.isinf(upper)):
-        bounds = {}
-    joint.set('type', 'prismatic' if kind is JointType.PRISMATIC
-              else 'revolute' if bounds else 'continuous')
-    if bounds or known:
-        values = {**bounds, 'velocity': 0.0, 'effort': 0.0, **known}
-        ElementTree.SubElement(joint, 'limit', {name: number_text(value)
-                                                for name, value in values.items()})
 
 
 def _drive(robot: RobotData, index: int) -> tuple[int, float, float]:
