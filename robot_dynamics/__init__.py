@@ -12,8 +12,9 @@ The packages below hold the rest: `robot_dynamics.model`, `dynamics`, `elastic`,
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from robot_dynamics.control.laws.elastic_pd import ElasticPDController
@@ -52,27 +53,10 @@ if TYPE_CHECKING:
     from robot_dynamics.model.joints import JointType
     from robot_dynamics.model.modify import with_payload, with_scaled_masses
     from robot_dynamics.model.robot import Robot
+else:
+    __getattr__ = lazy_names(__name__, __file__)
 
 __version__ = '0.1.0'
-
-_HOMES = {
-    'robot_dynamics.model': ('JointType', 'Robot', 'with_payload', 'with_scaled_masses'),
-    'robot_dynamics.dynamics': ('Dynamics',),
-    'robot_dynamics.elastic': ('ElasticDynamics', 'ElasticRobot'),
-    'robot_dynamics.control.laws.slotine_li': ('AdaptiveController',),
-    'robot_dynamics.control.laws.model_based': ('ComputedTorqueController',
-                                                'PDGravityController'),
-    'robot_dynamics.control.laws.feedforward_lq': ('FeedforwardLQController',),
-    'robot_dynamics.control.laws.guiding': ('GuidingController',),
-    'robot_dynamics.control.laws.elastic_pd': ('ElasticPDController',),
-    'robot_dynamics.identification': ('identify', 'load_dataset'),
-    'robot_dynamics.errors': (
-        'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
-        'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'ParameterError',
-        'RecordingError', 'RobotDynamicsError', 'Severity', 'SimulationError', 'StateError',
-        'StopRequestedError', 'TrajectoryError', 'UnknownNameError'),
-}
-_MODULES = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     'AdaptiveController', 'BackendError', 'BringupError', 'ComputedTorqueController',
@@ -84,9 +68,3 @@ __all__ = [
     'UnknownNameError', '__version__', 'identify', 'load_dataset', 'with_payload',
     'with_scaled_masses',
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

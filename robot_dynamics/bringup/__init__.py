@@ -13,8 +13,9 @@ The command ``robot-dynamics`` is `robot_dynamics.bringup.cli`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 __all__ = ['CheckResult', 'Description', 'HealthReport', 'NodeProcess', 'ProcessRunner', 'System',
            'check_robot', 'check_system', 'child_environment', 'excitation_processes',
@@ -30,16 +31,5 @@ if TYPE_CHECKING:
     from robot_dynamics.bringup.processes import NodeProcess, child_environment
     from robot_dynamics.bringup.runner import ProcessRunner, run_until_stopped
     from robot_dynamics.bringup.system import System
-
-_MODULES = {'CheckResult': 'doctor.findings', 'Description': 'descriptions',
-            'HealthReport': 'doctor.findings', 'NodeProcess': 'processes',
-            'ProcessRunner': 'runner', 'System': 'system', 'check_robot': 'doctor.robot',
-            'check_system': 'doctor.system', 'child_environment': 'processes',
-            'excitation_processes': 'excitation', 'hardware_processes': 'hardware',
-            'load_description': 'descriptions', 'run_until_stopped': 'runner'}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+else:
+    __getattr__ = lazy_names(__name__, __file__)

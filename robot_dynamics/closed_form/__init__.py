@@ -7,8 +7,9 @@ LaTeX, Python, C or in the Wolfram language. Names are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from robot_dynamics.closed_form.algebra import explicit, expressions
@@ -16,21 +17,8 @@ if TYPE_CHECKING:
     from robot_dynamics.closed_form.quantities import derive
     from robot_dynamics.closed_form.reduction import combinations, reduced, structure
     from robot_dynamics.closed_form.writers import document
-
-_HOMES = {
-    'robot_dynamics.closed_form.algebra': ('explicit', 'expressions'),
-    'robot_dynamics.closed_form.quantities': ('derive',),
-    'robot_dynamics.closed_form.description': ('describe',),
-    'robot_dynamics.closed_form.writers': ('document',),
-    'robot_dynamics.closed_form.reduction': ('combinations', 'reduced', 'structure'),
-}
-_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+else:
+    __getattr__ = lazy_names(__name__, __file__)
 
 __all__ = ['combinations', 'derive', 'describe', 'document', 'explicit', 'expressions', 'reduced',
            'structure']
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(_MODULES[name]), name)
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')

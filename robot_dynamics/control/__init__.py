@@ -15,8 +15,9 @@ The names below are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 __all__ = ['AdaptationGains', 'AdaptiveController', 'Cause', 'Circle', 'ComputedTorqueController',
            'ControlSession', 'EffortKind', 'EffortLimiter', 'ElasticPDController',
@@ -78,41 +79,5 @@ if TYPE_CHECKING:
     from robot_dynamics.control.session.stop_motion import FastestStop, StopMotion
     from robot_dynamics.control.states.joint_state import JointStateMonitor
     from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
-
-_MODULES = {
-    'adaptation.partial_knowledge': ('PartialKnowledge',),
-    'faults.fault_detector': ('FaultDetector',),
-    'faults.residuals': ('MomentumObserver', 'TorqueTerms'),
-    'feedback.gains': ('AdaptationGains', 'FeedbackGains'),
-    'feedback.linear_feedback': ('JointGains',),
-    'feedback.loaded_model': ('LoadedModel', 'Payload'),
-    'feedback.protocol': ('TrackingController',),
-    'laws.elastic_pd': ('ElasticPDController', 'motor_motion'),
-    'laws.feedforward_lq': ('FeedforwardLQController',),
-    'laws.guiding': ('GuidingController', 'GuidingSettings'),
-    'laws.model_based': ('ComputedTorqueController', 'PDGravityController'),
-    'laws.slotine_li': ('AdaptiveController', 'loop_report'),
-    'lq.design': ('FeedbackDesign', 'Schedule'),
-    'motion.acceleration_command': ('bounded_acceleration', 'end_effector_acceleration'),
-    'motion.references': ('FourierSeries', 'Hold', 'PointToPoint', 'Repeat', 'Sequence',
-                          'exciting_fourier', 'through_poses'),
-    'motion.tip_motion': ('Circle', 'JointBounds', 'Line', 'TipMotion', 'TipTask'),
-    'motion.trajectory': ('TrajectoryBuffer',),
-    'motion.trajectory_points': ('TrajectoryPoint',),
-    'session.elastic_session': ('ElasticSession',),
-    'session.hand_guiding': ('HandGuidingSession',),
-    'session.limits': ('EffortLimiter',),
-    'session.modes': ('Cause', 'Mode'),
-    'session.session': ('ControlSession', 'SessionSettings'),
-    'session.start_gate': ('StartGate',),
-    'session.stop_motion': ('FastestStop', 'StopMotion'),
-    'states.joint_state': ('JointStateMonitor',),
-    'states.reported_effort': ('EffortKind', 'ReportedEffort'),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
+else:
+    __getattr__ = lazy_names(__name__, __file__)

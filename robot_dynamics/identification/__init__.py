@@ -16,8 +16,9 @@ True
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 if TYPE_CHECKING:
     from robot_dynamics.identification.dataset.dataset import (
@@ -48,28 +49,8 @@ if TYPE_CHECKING:
     )
     from robot_dynamics.identification.stiffness.log import joint_logs, read_columns
     from robot_dynamics.identification.stiffness.report import examine
-
-_MODULES = {
-    'dataset.dataset': ('dataset_from_arrays', 'joined', 'load_dataset'),
-    'dataset.settings': ('DatasetSettings', 'read_settings'),
-    'elastic.dataset': ('elastic_dataset_from_arrays', 'load_elastic_dataset'),
-    'elastic.encoders': ('Encoders',),
-    'elastic.identify': ('identify_elastic',),
-    'elastic.problem': ('ElasticEstimateSettings',),
-    'elastic.result': ('ElasticIdentification',),
-    'excitation.design': ('DesignSettings', 'design'),
-    'excitation.limits': ('MotionLimits',),
-    'excitation.plan': ('ExcitationPlan',),
-    'rigid': ('EstimateSettings', 'estimate_settings', 'identify'),
-    'outputs': ('make_outputs',),
-    'payload': ('identify_payload',),
-    'result': ('Identification',),
-    'servo.log': ('read_servo_logs',),
-    'servo.output_error': ('OutputErrorSettings', 'identify_drives'),
-    'stiffness.log': ('joint_logs', 'read_columns'),
-    'stiffness.report': ('examine',),
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+else:
+    __getattr__ = lazy_names(__name__, __file__)
 
 __all__ = [
     'DatasetSettings', 'DesignSettings', 'ElasticEstimateSettings', 'ElasticIdentification',
@@ -79,9 +60,3 @@ __all__ = [
     'identify_payload', 'joined', 'joint_logs', 'load_dataset', 'load_elastic_dataset',
     'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings',
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_HOMES[name]}'), name)

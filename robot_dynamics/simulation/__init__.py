@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robot_dynamics.lazy import lazy_names
 
 __all__ = ['Drive', 'ElasticPlant', 'Fault', 'FaultKind', 'FaultyPlant', 'GravityAndDamping',
            'JointSensors', 'Plant', 'SensorQuality', 'ShapeClearance', 'robot_to_mjcf']
@@ -17,14 +18,5 @@ if TYPE_CHECKING:
     from robot_dynamics.simulation.mjcf import robot_to_mjcf
     from robot_dynamics.simulation.plant import Plant
     from robot_dynamics.simulation.sensors import JointSensors, SensorQuality
-
-_MODULES = {'ShapeClearance': 'clearance', 'Drive': 'drive', 'GravityAndDamping': 'drive',
-            'ElasticPlant': 'elastic_plant', 'Fault': 'faults', 'FaultKind': 'faults',
-            'FaultyPlant': 'faults', 'robot_to_mjcf': 'mjcf', 'Plant': 'plant',
-            'JointSensors': 'sensors', 'SensorQuality': 'sensors'}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
+else:
+    __getattr__ = lazy_names(__name__, __file__)
