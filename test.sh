@@ -21,7 +21,7 @@ while :; do
 done
 prepare_environment sim,record,report,xacro,symbolic,test "$wheels"
 "$python" -m ruff check .
-"$python" -m mypy
+[ $scope = ros ] || "$python" -m mypy
 # Tests end with this script, see test/conftest.py.
 export ROBOT_DYNAMICS_TEST_SCRIPT=$$
 
@@ -50,7 +50,6 @@ case $scope in
   ros) folders=(test/nodes test/bringup) slow=' and not slow' ;;
 esac
 status=0
-[ $scope = ros ] || "$python" -m mypy || status=$?
 "$python" -m pytest "${side_by_side[@]}" -m 'not ros' "$@" "${folders[@]}" || status=$?
 "$python" -m pytest "${side_by_side[@]}" "${twice[@]}" -m "ros and not wall_time$slow" "$@" \
   "${folders[@]}" || status=$?

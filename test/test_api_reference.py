@@ -15,6 +15,7 @@ pytest.importorskip('numpydoc')
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.mark.slow
 def test_the_reference_builds_without_warnings(tmp_path):
     # Built from a copy: Sphinx writes one page for each name beside its sources.
     shutil.copytree(ROOT / 'docs' / 'api', tmp_path / 'api',

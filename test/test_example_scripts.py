@@ -36,6 +36,7 @@ OUTPUT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.name)
 def test_script_runs(script):
     if script.name in NEEDS and find_spec(NEEDS[script.name]) is None:

@@ -113,6 +113,7 @@ def test_threads_change_no_digit(dynamics):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('factor', ['gram', 'qr'])
 def test_memory_does_not_grow_with_the_recording(dynamics, factor):
     """Neither a stack of regressors, 115 MB here, nor copies of the arguments."""

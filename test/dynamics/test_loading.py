@@ -90,6 +90,7 @@ def test_processes_that_start_together_compile_once(run):
     assert len(lines) == 2 + len(waiting)
 
 
+@pytest.mark.slow
 def test_without_a_home_the_cache_outlives_the_process(run, tmp_path):
     """No home, no cache directory: a private directory below the temporary one."""
     blocked, place = tmp_path / 'file', tmp_path / 'tmp'
@@ -107,6 +108,7 @@ def test_without_a_home_the_cache_outlives_the_process(run, tmp_path):
         assert len(errors) == 2 and 'not kept' in errors[0]
 
 
+@pytest.mark.slow
 def test_the_same_code_at_another_path_is_not_compiled_again(run, tmp_path):
     finish(run())
     other = tmp_path / 'other'
