@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.bringup.plants import shipped_plants
+from robot_dynamics.bringup.ros_environment import LAST_DOMAIN
 from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.controllers import CONTROLLERS
@@ -68,6 +70,34 @@ DEMO_SYSTEM = tuple(
      'plant': Argument('plant', _PLANTS + ', or path of a parameter file.')
      }.get(argument.name, argument)
     for argument in ARGUMENTS if argument.name in ('robot', 'controller', 'plant', 'rate', 'seed'))
+
+
+def add_place(parser: argparse.ArgumentParser, arm: str, namespace: str | None = '') -> None:
+    """Add the arguments that choose a running system; `namespace` is None for any by default."""
+    parser.add_argument('--domain', type=_domain, metavar='NUMBER',
+                        help=f'ROS domain of {arm}; that of ROS_DOMAIN_ID, or else the one that '
+                             'is in use on this machine, by default')
+    parser.add_argument('--namespace', default=namespace, metavar='NAME',
+                        help=f'namespace of {arm}'
+                             + ('; any namespace by default' if namespace is None else ''))
+
+
+def _domain(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= LAST_DOMAIN:
+        raise argparse.ArgumentTypeError(f'must be from 0 to {LAST_DOMAIN}, got {number}')
+    return number
+
+
+def seconds_up_to(most: float) -> Callable[[str], float]:
+    """Type of an argument of the command line: a time above 0 and up to a longest one, s."""
+    def seconds(text: str) -> float:
+        value = float(text)
+        if not 0.0 < value <= most:
+            raise argparse.ArgumentTypeError(f'must be above 0 and up to {most:g} s, got {text}')
+        return value
+
+    return seconds
 
 
 def launch_text(value: Any) -> str:

@@ -11,10 +11,10 @@ import os
 import shutil
 import sys
 
+from robot_dynamics.bringup.arguments import add_place, seconds_up_to
 from robot_dynamics.bringup.doctor.findings import as_json, as_lines, as_text
 from robot_dynamics.bringup.doctor.robot import check_robot
 from robot_dynamics.bringup.doctor.system import check_system
-from robot_dynamics.bringup.ros_environment import LAST_DOMAIN
 
 #: Longest time to listen, because every message is kept in memory. s.
 LONGEST_TIME = 300.0
@@ -25,13 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('robot', metavar='ROBOT', nargs='?',
                         help='a URDF, xacro or DH file or a robot of this package; without it '
                              'the running system is checked')
-    parser.add_argument('--domain', type=_domain, metavar='NUMBER',
-                        help='ROS domain to look into; that of ROS_DOMAIN_ID, or else the one '
-                             'that is in use on this machine, by default')
-    parser.add_argument('--namespace', metavar='NAME',
-                        help='namespace of the arm; any namespace by default')
-    parser.add_argument('--seconds', type=_seconds, default=4.0, metavar='SECONDS',
-                        help='how long to listen')
+    add_place(parser, 'the arm', namespace=None)
+    parser.add_argument('--seconds', type=seconds_up_to(LONGEST_TIME), default=4.0,
+                        metavar='SECONDS', help='how long to listen')
     parser.add_argument('--json', action='store_true', help='print JSON, for programs')
 
 
@@ -49,17 +45,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(as_lines(report))
     return report.exit_status
-
-
-def _domain(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= LAST_DOMAIN:
-        raise argparse.ArgumentTypeError(f'must be from 0 to {LAST_DOMAIN}, got {number}')
-    return number
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0.0 < seconds <= LONGEST_TIME:
-        raise argparse.ArgumentTypeError(f'must be above 0 and up to {LONGEST_TIME:g}, got {text}')
-    return seconds

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import math
 import re
 import sys
 import time
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.bringup.arguments import add_place, seconds_up_to
 from robot_dynamics.bringup.descriptions import Description, load_description
 from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.ros_environment import running_system
@@ -69,6 +69,7 @@ from robot_dynamics.identification.servo.output_error import (
 )
 from robot_dynamics.identification.servo.outputs import drive_files
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.urdf_document import read_source
 from robot_dynamics.report.drives import drives_page, drives_text
 from robot_dynamics.report.elastic import elastic_page, elastic_text
 from robot_dynamics.report.files import write_file
@@ -129,14 +130,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              '(docs/elastic_identification.md)')
     parser.add_argument('--data', type=Path, metavar='DIR',
                         help='folder in which paths of the YAML are looked up, beside its own')
-    parser.add_argument('--live', type=_seconds, metavar='SECONDS',
+    parser.add_argument('--live', type=seconds_up_to(LONGEST_LISTENING), metavar='SECONDS',
                         help='record the running arm for so long from its first joint states on, '
                              'instead of reading a recording; recording.npz is kept')
-    parser.add_argument('--namespace', default='', metavar='NAME',
-                        help='namespace of the running arm')
-    parser.add_argument('--domain', type=int, metavar='NUMBER',
-                        help='ROS domain of the running arm; that of ROS_DOMAIN_ID, or else the '
-                             'one that is in use on this machine, by default')
+    add_place(parser, 'the running arm')
     parser.add_argument('--output', type=Path, default=Path('identified'), metavar='DIR',
                         help='folder for the results')
     parser.add_argument('--allow-inconsistent', action='store_true',
@@ -362,17 +359,13 @@ def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str |
     path = find_path(name, folders) if robot is None else Path(name)
     source = str(path) if path.exists() else name
     double = keys.get('second_origin_of')
-    description = load_description(source) if double is None \
-        else _load_with_two_origins(Path(source), str(double))
+    if double is None:
+        description = load_description(source)
+    else:
+        text = without_second_origin(read_source(Path(source)).text, str(double))
+        description = Description(Path(source), text, Robot.from_urdf(text.encode()))
     joints = content.get('joints', keys.get('joints'))
     base = content.get('base_link', keys.get('base_link'))
-    if joints is not None and (isinstance(joints, str) or not isinstance(joints, Sequence)
-                               or not all(isinstance(name, str) for name in joints)):
-        raise ParameterError(f'must be a list of names, got {joints!r}', subject='joints',
-                             remedy='give the names of the joints to identify')
-    if base is not None and not isinstance(base, str):
-        raise ParameterError(f'must be a name, got {base!r}', subject='base_link',
-                             remedy='give the name of a link')
     if joints is None and base is None:
         return description, description.robot
     return description, Robot.from_urdf(description.urdf.encode(), joints=joints, base_link=base,
@@ -396,25 +389,3 @@ def without_second_origin(text: str, joint: str) -> str:
     for other in re.findall(r'<origin[^>]*/>', joint_text)[1:]:
         joint_text = joint_text.replace(other, '')
     return head + joint_text + tail
-
-
-def _load_with_two_origins(path: Path, joint: str) -> Description:
-    try:
-        text = path.read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise BringupError(f'cannot be read: {error}', subject=str(path),
-                           remedy='give a URDF file') from error
-    text = without_second_origin(text, joint)
-    return Description(path, text, Robot.from_urdf(text.encode()))
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    # Written so that NaN fails.
-    if not 0.0 < seconds <= LONGEST_LISTENING:
-        raise argparse.ArgumentTypeError(f'must be above 0 and up to {LONGEST_LISTENING:g} s, '
-                                         f'got {text}')
-    return seconds

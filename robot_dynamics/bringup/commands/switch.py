@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 
+from robot_dynamics.bringup.arguments import add_place
 from robot_dynamics.bringup.ros_environment import running_system
 from robot_dynamics.bringup.system import SWITCHABLE
 from robot_dynamics.errors import BringupError
@@ -20,10 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument('controller', metavar='CONTROLLER', help='controller that takes over: '
                         + ', '.join(SWITCHABLE) + ', or the name of a node')
-    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of the arm')
-    parser.add_argument('--domain', type=int, metavar='NUMBER',
-                        help='ROS domain; that of ROS_DOMAIN_ID, or else the one that is in use '
-                             'on this machine, by default')
+    add_place(parser, 'the arm')
 
 
 def run(options: argparse.Namespace) -> int:

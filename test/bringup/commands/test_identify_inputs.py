@@ -58,7 +58,7 @@ def test_the_command_line_wins(folder):
     ('robot: {urdf: rpr, joints: 3}\n', 'joints'), ('robot: rpr\nbase_link: 3\n', 'base_link'),
     ('robot: {urdf: nothing.urdf}\n', 'nothing'),
     ('robot: {urdf: arm.urdf, second_origin_of: x}\n', 'second_origin_of'),
-    ('robot: {urdf: no.urdf, second_origin_of: x}\n', 'cannot be read')])
+    ('robot: {urdf: no.urdf, second_origin_of: x}\n', 'does not exist')])
 def test_wrong_yaml(folder, text, word):
     with pytest.raises(RobotDynamicsError, match=word):
         read_inputs([], None, config(folder, text))
