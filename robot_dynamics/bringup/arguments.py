@@ -92,8 +92,11 @@ def _domain(text: str) -> int:
 def seconds_up_to(most: float) -> Callable[[str], float]:
     """Type of an argument of the command line: a time above 0 and up to a longest one, s."""
     def seconds(text: str) -> float:
-        value = float(text)
-        if not 0.0 < value <= most:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not 0.0 < value <= most:  # so that NaN fails
             raise argparse.ArgumentTypeError(f'must be above 0 and up to {most:g} s, got {text}')
         return value
 
