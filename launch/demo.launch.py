@@ -2,8 +2,8 @@
 """A simulated arm with a wrong model is tracked better and better; then a report is written."""
 
 from robot_dynamics.bringup.arguments import DEMO_SYSTEM
+from robot_dynamics.bringup.demo import DEMO_ARGUMENTS, demo_actions
 from robot_dynamics.bringup.launching.actions import system_launch
-from robot_dynamics.bringup.launching.demo import DEMO_ARGUMENTS, demo_actions
 
 
 def generate_launch_description():

@@ -11,19 +11,21 @@ gravity follows no reference, and the report shows the drift of the released arm
 from __future__ import annotations
 
 import argparse
+import asyncio
 import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.bringup.arguments import DEMO_SYSTEM
+from robot_dynamics.bringup.arguments import DEMO_SYSTEM, parse_number
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.progress import Progress, WarningFilter, parse_progress, progress_line
@@ -81,6 +83,11 @@ class Plan:
     def processes(self) -> tuple[NodeProcess, ...]:
         """Processes of the system."""
         return self.system.processes()
+
+
+def say(text: str) -> None:
+    """Print at once."""
+    print(text, flush=True)
 
 
 def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
@@ -246,22 +253,15 @@ def _version(name: str) -> str | None:
 
 
 class Watch:
-    """Prints the progress of the demo, and detects its end.
+    """Prints the progress of the demo by `write`, and detects its end.
 
-    Parameters
-    ----------
-    plan : Plan
-        The demo.
-    write : callable of str
-        Called with every line to print.
-    unit : str
-        Unit of a thousandth of a tracking error.
+    `unit` is that of a thousandth of a tracking error.
     """
 
-    def __init__(self, plan: Plan, write: Callable[[str], None] | None = None, *,
+    def __init__(self, plan: Plan, write: Callable[[str], None] = say, *,
                  unit: str = 'mrad') -> None:
         self._plan = plan
-        self._write = say if write is None else write
+        self._write = write
         self._unit = unit
         self._begin: float | None = None
         self._now = 0.0
@@ -339,6 +339,57 @@ class Watch:
         return 'adapting' if progress.learns else 'estimates frozen'
 
 
-def say(text: str) -> None:
-    """Print at once."""
-    print(text, flush=True)
+#: Default and text of the launch arguments of the demo, beside those of a system.
+DEMO_ARGUMENTS = {
+    'seconds': (f'{make_plan().seconds:g}', 'Time for which the arm follows its reference.'),
+    'output': (str(make_plan().output), 'Folder for the recording and the report.'),
+}
+
+
+def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
+    """Actions of ROS 2's ``launch`` for a system and the values of `DEMO_ARGUMENTS`.
+
+    The recorder is stopped at the end of the demo, before the other nodes, so that its recording
+    is complete when the report is written.
+    """
+    from launch.actions import EmitEvent, OpaqueCoroutine, RegisterEventHandler, Shutdown
+    from launch.event_handlers import OnProcessExit, OnProcessIO
+    from launch.events import Shutdown as ShutdownEvent
+    from launch.events import matches_action
+    from launch.events.process import ShutdownProcess
+    plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,
+                     rate=system.rate, seed=system.seed, seconds=parse_number('seconds', seconds),
+                     output=Path(output))
+    first, *others = plan.processes()
+    recorder = node_action(replace(first, essential=False, output='log'))
+    watch = Watch(plan)
+    pending, is_stopping = '', False
+
+    def on_output(event: Any) -> list[Any] | None:
+        nonlocal pending, is_stopping
+        *lines, pending = (pending + event.text.decode()).split('\n')
+        for text in lines:
+            watch.on_line(Line(first, 'stdout', text))
+        try:
+            if is_stopping or not watch.is_over():
+                return None
+        except BringupError as error:
+            return [Shutdown(reason=str(error))]
+        is_stopping = True
+        return [EmitEvent(event=ShutdownProcess(process_matcher=matches_action(recorder)))]
+
+    def on_exit(event: Any, context: Any) -> list[Any]:
+        if not is_stopping:
+            return [Shutdown(reason=f'the recorder ended with status {event.returncode}')]
+        return [OpaqueCoroutine(coroutine=finish)]
+
+    async def finish(context: Any) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, report, plan)
+        finally:
+            await context.emit_event(ShutdownEvent(reason='the demo is over'))
+
+    return [
+        RegisterEventHandler(OnProcessIO(target_action=recorder, on_stdout=on_output)),
+        RegisterEventHandler(OnProcessExit(target_action=recorder, on_exit=on_exit)),
+        recorder, *(node_action(process) for process in others)]

@@ -131,16 +131,13 @@ def hand(robot: Robot) -> int:
     Fingers are branches that end equally far from the base and are shorter than the chain that
     carries them. Of several arms it is the first of the longest ones.
     """
-    tips = _tips(robot)
-    chains = {tip: _chain(robot, tip) for tip in tips}
-    longest = max(len(chain) for chain in chains.values())
-    ends = [tip for tip in tips if len(chains[tip]) == longest]
-    first = chains[ends[0]]
+    chains = [_chain(robot, tip) for tip in _tips(robot)]
+    longest = max(map(len, chains))
+    first, *others = (chain for chain in chains if len(chain) == longest)
     for place in range(longest - 2, -1, -1):
-        fingers = longest - 1 - place
-        if fingers > place + 1:
+        if longest - 1 - place > place + 1:
             break
-        if any(chains[end][place] == first[place] for end in ends[1:]):
+        if any(chain[place] == first[place] for chain in others):
             return first[place]
     return first[-1]
 

@@ -52,6 +52,7 @@ class _Child:
 
     process: NodeProcess
     handle: subprocess.Popen[bytes]
+    pipes: dict[str, IO[bytes]]
     pending: dict[str, bytes] = field(default_factory=lambda: {'stdout': b'', 'stderr': b''})
     last_line: str = ''
 
@@ -105,7 +106,6 @@ class ProcessRunner:
             for process in self.processes:
                 self._start(process)
         except BaseException:
-            self._kill()
             self._close()
             raise
         return self
@@ -114,7 +114,6 @@ class ProcessRunner:
         try:
             self.stop()
         finally:
-            self._kill()
             self._close()
 
     @property
@@ -159,11 +158,11 @@ class ProcessRunner:
                                   env={**self.environment, **starter_environment()},
                                   stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  start_new_session=True, preexec_fn=_Prepare())
-        child = _Child(process, handle)
+                                  start_new_session=True, preexec_fn=_preparation())
+        assert handle.stdout is not None and handle.stderr is not None
+        child = _Child(process, handle, {'stdout': handle.stdout, 'stderr': handle.stderr})
         self._children.append(child)
-        for stream in ('stdout', 'stderr'):
-            pipe = _pipe(child, stream)
+        for stream, pipe in child.pipes.items():
             os.set_blocking(pipe.fileno(), False)
             self._selector.register(pipe, selectors.EVENT_READ, (child, stream))
 
@@ -181,11 +180,11 @@ class ProcessRunner:
 
     def _drain(self, child: _Child) -> None:
         """Forward the rest of the output of a process that has ended."""
-        for stream in ('stdout', 'stderr'):
+        for stream in child.pipes:
             self._take(child, stream)
 
     def _take(self, child: _Child, stream: str) -> None:
-        pipe = _pipe(child, stream)
+        pipe = child.pipes[stream]
         if pipe.closed:
             return
         data, ended = _read_available(pipe.fileno())
@@ -201,16 +200,13 @@ class ProcessRunner:
                 child.last_line = text
             self._on_line(Line(child.process, stream, text))
 
-    def _kill(self) -> None:
+    def _close(self) -> None:
         for child in self._children:
             if child.alive:
                 child.handle.kill()
             child.handle.wait()
-
-    def _close(self) -> None:
-        for child in self._children:
-            for stream in ('stdout', 'stderr'):
-                _pipe(child, stream).close()
+            for pipe in child.pipes.values():
+                pipe.close()
         self._selector.close()
         self._folder.cleanup()
 
@@ -222,30 +218,24 @@ def print_line(line: Line) -> None:
         print(f'[{line.process.full_name.lstrip("/")}] {line.text}', file=target, flush=True)
 
 
-class _Prepare:
-    """Runs in the child before the node.
+def _preparation() -> Callable[[], None]:
+    """Function that runs in a child before the node.
 
     It requests SIGTERM from the kernel for the death of the parent, and blocks SIGINT until the
     node handles it: an interpreter that is interrupted while it starts prints a traceback.
     """
+    parent = os.getpid()
+    # Loaded before the fork: the child must not load anything.
+    prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 
-    def __init__(self) -> None:
-        self._parent = os.getpid()
-        # Loaded before the fork: the child must not load anything.
-        self._prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
-
-    def __call__(self) -> None:
+    def prepare() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        if self._prctl is not None:
-            self._prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != self._parent:  # it died meanwhile
+        if prctl is not None:
+            prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+            if os.getppid() != parent:  # it died meanwhile
                 os._exit(1)
 
-
-def _pipe(child: _Child, stream: str) -> IO[bytes]:
-    pipe = child.handle.stdout if stream == 'stdout' else child.handle.stderr
-    assert pipe is not None
-    return pipe
+    return prepare
 
 
 def _read_available(descriptor: int) -> tuple[bytes, bool]:

@@ -158,12 +158,10 @@ class System:
         standby = self._standby()
         nodes += [self._controller(name, autostart=False) for name in standby]
         if self.inverse_dynamics:
-            nodes.append(self._node('inverse_dynamics', self._model(),
-                                    files=self._model_files()))
+            nodes.append(self._model_node('inverse_dynamics', {}))
         if self.reference and any(CONTROLLERS[name].tracks
                                   for name in (self.controller, *standby)):
-            nodes.append(self._node('reference', {**self._model(), 'seed': self.seed},
-                                    files=self._model_files()))
+            nodes.append(self._model_node('reference', {'seed': self.seed}))
         return tuple(nodes)
 
     def plant_parameters(self) -> dict[str, Any]:
@@ -196,22 +194,21 @@ class System:
         description.robot.require_single_coordinates('control')
         return {'robot_description': description.urdf}
 
-    def _model(self) -> Parameters:
-        """Parameters for the model of the arm, unless it comes from the identified files."""
-        return {} if self.identified else self._robot()
-
-    def _model_files(self) -> tuple[Path, ...]:
-        return (identified_files(self.identified),) if self.identified else ()
-
     def _controller(self, name: str, **parameters: ParameterValue) -> NodeProcess:
         row = CONTROLLERS[name]
         springs: Parameters = {}
         if row.is_elastic:
             springs = {**self._elastic(),
                        **(identified_springs(self.identified) if self.identified else {})}
-        return self._node(row.node, {**self._model(), 'rate': self.rate, **self._timeouts(),
-                                     **row.parameters, **springs, **parameters},
-                          module=row.module, files=self._model_files())
+        return self._model_node(row.node, {'rate': self.rate, **self._timeouts(),
+                                           **row.parameters, **springs, **parameters}, row.module)
+
+    def _model_node(self, name: str, parameters: Parameters, module: str = '') -> NodeProcess:
+        """Node with the model of the arm: that of the identified files, or its description."""
+        if self.identified:
+            return self._node(name, parameters, module=module,
+                              files=(identified_files(self.identified),))
+        return self._node(name, {**self._robot(), **parameters}, module=module)
 
     def _standby(self) -> tuple[str, ...]:
         """Standby controllers; raises where one needs elastic joints and the arm has none."""
