@@ -18,15 +18,7 @@ from robot_dynamics.nodes.controllers import CONTROLLERS
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a system.
-
-    Parameters
-    ----------
-    name : str
-        Name in launch files; also that of a field of `System`.
-    text : str
-        Description, for the help.
-    """
+    """One argument: its name in launch files, also that of a field of `System`, and its help."""
 
     name: str
     text: str

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -79,11 +78,14 @@ def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentPa
     parser.add_argument('--version', action='version', version=_version())
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     for name, (module, summary) in MODULES.items():
-        if name in complete:
-            _add(commands, name, summary,
-                 importlib.import_module(f'robot_dynamics.bringup.{module}'))
-        else:
+        if name not in complete:
             commands.add_parser(name, help=summary)
+            continue
+        command = importlib.import_module(f'robot_dynamics.bringup.{module}')
+        added = commands.add_parser(name, help=summary, formatter_class=_Help,
+                                    description=command.__doc__)
+        command.add_arguments(added)
+        added.set_defaults(run=command.run)
     report = commands.add_parser('report', help='make a page and a picture of a recording',
                                  formatter_class=_Help)
     report.add_argument('recording', type=Path, metavar='RECORDING',
@@ -105,14 +107,6 @@ def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentPa
     warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
     warmup.set_defaults(run=_warmup)
     return parser
-
-
-def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str,
-         module: ModuleType) -> None:
-    parser = commands.add_parser(name, help=summary, formatter_class=_Help,
-                                 description=module.__doc__)
-    module.add_arguments(parser)
-    parser.set_defaults(run=module.run)
 
 
 def _report(options: argparse.Namespace) -> int:

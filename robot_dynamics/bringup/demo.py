@@ -288,7 +288,13 @@ class Watch:
             self._lost_since = None
         elif self._lost_since is None:
             self._lost_since = progress.time
-        self._print(progress)
+        phase = self._phase_of(progress)
+        # Before the motion a line for each new phase is enough.
+        if self._begin is not None or phase != self._phase:
+            tracking = 0.0 if self._begin is None else progress.time - self._begin
+            self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
+                                      columns=shutil.get_terminal_size().columns))
+        self._phase = phase
 
     def is_over(self) -> bool:
         """Whether the arm has followed its reference long enough, and still does.
@@ -317,15 +323,6 @@ class Watch:
         if self._begin is not None:
             return mode not in _FOLLOWS
         return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)
-
-    def _print(self, progress: Progress) -> None:
-        """Print a line; before the motion only for a new phase."""
-        tracking = 0.0 if self._begin is None else progress.time - self._begin
-        phase = self._phase_of(progress)
-        if self._begin is not None or phase != self._phase:
-            self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
-                                      columns=shutil.get_terminal_size().columns))
-        self._phase = phase
 
     def _phase_of(self, progress: Progress) -> str:
         if self._begin is None:

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 
 from robot_dynamics.bringup.runner import Line
 
-#: Range of the logarithmic bar in mrad or mm, and its widths in columns.
+#: Range of the logarithmic bar in mrad or mm, its widths in columns, and that of the other bar.
 _SMALLEST, _LARGEST, _WIDEST, _NARROWEST = 0.1, 1000.0, 32, 8
-
-#: Width of a progress bar.
 _BAR = 30
 
 _LOG_LINE = re.compile(r'\[([A-Z]+)\] \[[0-9.]+\] \[[^]]*\]: (.*)')
-
 _SELECTED = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 
 
@@ -93,7 +90,7 @@ def bar(value: float, width: int = _WIDEST) -> str:
     return '█' * max(1, round(share * width))
 
 
-def progress_bar(width: int = _BAR) -> Callable[[float], None]:
+def progress_bar() -> Callable[[float], None]:
     """Function that draws the completed share as a bar, on a terminal only."""
     last = -1
 
@@ -103,9 +100,8 @@ def progress_bar(width: int = _BAR) -> Callable[[float], None]:
         if done == last or not sys.stderr.isatty():
             return
         last = done
-        filled = int(width * share)
-        end = '\n' if share >= 1.0 else ''
-        print(f'\r[{"#" * filled}{"." * (width - filled)}] {done:3d} %', end=end,
-              file=sys.stderr, flush=True)
+        filled = int(_BAR * share)
+        print(f'\r[{"#" * filled}{"." * (_BAR - filled)}] {done:3d} %',
+              end='\n' if share >= 1.0 else '', file=sys.stderr, flush=True)
 
     return draw

@@ -172,30 +172,22 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
     """Set discovery, inside the block, to where a system runs; yield its domain.
 
     By default the domain is that of ``ROS_DOMAIN_ID`` (then None is yielded), or else the only one
-    in use on this machine. Raises `BringupError` when ROS 2 or the domain is missing, or
-    several domains are in use.
+    in use on this machine. Raises `BringupError` when ROS 2 is missing, or several domains are in
+    use.
     """
-    if domain is not None and not 0 <= domain <= LAST_DOMAIN:
-        raise BringupError(f'must be from 0 to {LAST_DOMAIN}, got {domain}', subject='ROS domain',
-                           remedy='give that of the system, or leave it out')
     require_ros()
-    domain = _domain_in_use() if domain is None else domain
+    if domain is None and not (os.environ.get('ROS_DOMAIN_ID') or is_wide(os.environ)):
+        domains = listening_domains()
+        if len(domains) > 1:
+            raise BringupError('are in use on this machine', subject='ROS domains '
+                               + ', '.join(map(str, domains)),
+                               remedy=f'choose one, e.g. --domain {domains[0]}')
+        domain = domains[0] if domains else None
     if domain is None or is_wide(os.environ):
         yield domain
     else:
         with local_discovery():
             yield domain
-
-
-def _domain_in_use() -> int | None:
-    if os.environ.get('ROS_DOMAIN_ID') or is_wide(os.environ):
-        return None
-    domains = listening_domains()
-    if len(domains) > 1:
-        raise BringupError('are in use on this machine', subject='ROS domains '
-                           + ', '.join(map(str, domains)),
-                           remedy=f'choose one, e.g. --domain {domains[0]}')
-    return domains[0] if domains else None
 
 
 def _reserve(number: int) -> socket.socket | None:

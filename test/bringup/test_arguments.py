@@ -2,6 +2,7 @@
 import pytest
 
 from robot_dynamics.bringup.arguments import ARGUMENTS, launch_text, system_from_texts
+from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
 
@@ -30,3 +31,12 @@ def test_texts_become_values():
 def test_wrong_texts_are_refused(name, text, words):
     with pytest.raises(BringupError, match=words):
         system_from_texts({name: text})
+
+
+@pytest.mark.parametrize('command', [['doctor'], ['switch', 'gravity'], ['identify']])
+@pytest.mark.parametrize('number', ['-1', '233', '300', 'x'])
+def test_domains_that_there_are_none_of_are_refused(command, number, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([*command, f'--domain={number}'])
+    assert caught.value.code == 2
+    assert '--domain' in capsys.readouterr().err

@@ -16,12 +16,12 @@ from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.plants import NO_PLANT, find_plant
 from robot_dynamics.bringup.processes import child_environment
-from robot_dynamics.bringup.ros_environment import OLDER_REACH, require_ros
+from robot_dynamics.bringup.ros_environment import require_ros
 from robot_dynamics.bringup.runner import run_until_stopped
 from robot_dynamics.bringup.system import System, elastic_joints, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import BringupError
-from robot_dynamics.nodes.ros.transports import REACH
+from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +89,8 @@ def _banner(system: System, environment: Mapping[str, str]) -> str:
     """First line: what runs, in which ROS domain, and how to stop it."""
     robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
     standby = f' (standby: {system.standby})' if system.standby else ''
-    is_local = environment.get(REACH) == 'LOCALHOST' or environment.get(OLDER_REACH) == '1'
     return (f'{robot}, plant {system.plant}, controller {system.controller}{standby}, '
             f'{system.rate:g} Hz; '
             f'ROS_DOMAIN_ID={environment.get("ROS_DOMAIN_ID") or 0}'
-            f'{", on this machine only" if is_local else ""}; Ctrl-C stops it')
+            f'{", on this machine only" if reaches_this_machine(environment) else ""}; '
+            'Ctrl-C stops it')

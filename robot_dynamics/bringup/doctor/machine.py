@@ -6,9 +6,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from robot_dynamics.bringup.doctor.findings import CheckResult, note, ok, warning
 from robot_dynamics.bringup.warmup import import_kernels
@@ -24,8 +23,8 @@ STOLEN = 0.02
 
 _MODULE = 'robot_dynamics.nodes.'
 _GOVERNOR = Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor')
-#: Real-time scheduling policies of Linux.
-_REAL_TIME = (1, 2)
+#: Real-time scheduling policies of Linux, and ticks of processor time per second.
+_REAL_TIME, _TICKS = (1, 2), os.sysconf('SC_CLK_TCK')
 
 
 @dataclass(frozen=True)
@@ -131,13 +130,9 @@ class MachineWatch:
     def state(self) -> MachineState:
         """State of the machine since the construction."""
         elapsed = max(time.monotonic() - self._started, 1e-3)
-        processes = []
-        for pid, now in _node_processes().items():
-            before = self._processes.get(pid)
-            if before is not None:
-                cpu = (now.ticks - before.ticks) / os.sysconf('SC_CLK_TCK') / elapsed
-                processes.append(NodeUsage(pid, now.node, cpu, _domain_of(pid),
-                                           now.nice, now.policy in _REAL_TIME))
+        processes = tuple(
+            replace(usage, cpu=(ticks - self._processes[pid][1]) / _TICKS / elapsed)
+            for pid, (usage, ticks) in _node_processes().items() if pid in self._processes)
         kernels = kernels_ahead()
         busy, stolen = self._shares()
         # Not every system has these two functions.
@@ -145,7 +140,7 @@ class MachineWatch:
             else os.cpu_count() or 1
         load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else None
         return MachineState(
-            cores, load, busy, stolen, _text(_GOVERNOR).strip(), tuple(processes),
+            cores, load, busy, stolen, _text(_GOVERNOR).strip(), processes,
             len(kernels), sum(kernel.is_cached for kernel in kernels), outlives_process())
 
     def _shares(self) -> tuple[float | None, float | None]:
@@ -161,17 +156,8 @@ class MachineWatch:
         return 1.0 - (spent[3] + spent[4]) / total, spent[7] / total
 
 
-class _ProcStat(NamedTuple):
-    """Fields of ``/proc/<pid>/stat``."""
-
-    node: str
-    ticks: int
-    nice: int
-    policy: int
-
-
-def _node_processes() -> dict[int, _ProcStat]:
-    """Processes that run nodes of this package, by id."""
+def _node_processes() -> dict[int, tuple[NodeUsage, int]]:
+    """Processes that run nodes of this package, by id, and the ticks that each has taken."""
     found = {}
     for folder in Path('/proc').glob('[0-9]*'):
         words = _text(folder / 'cmdline').split('\0')
@@ -181,15 +167,15 @@ def _node_processes() -> dict[int, _ProcStat]:
         # The name in parentheses may have spaces; field 3, the state, is the first after it.
         fields = _text(folder / 'stat').rpartition(')')[2].split()
         if fields:  # else it has ended meanwhile
-            found[int(folder.name)] = _ProcStat(
-                module.removeprefix(_MODULE), int(fields[11]) + int(fields[12]), int(fields[16]),
-                int(fields[38]))
+            usage = NodeUsage(int(folder.name), module.removeprefix(_MODULE), 0.0,
+                              _domain_of(folder), int(fields[16]), int(fields[38]) in _REAL_TIME)
+            found[usage.pid] = usage, int(fields[11]) + int(fields[12])
     return found
 
 
-def _domain_of(pid: int) -> int | None:
+def _domain_of(process: Path) -> int | None:
     """ROS domain that a process was started in; None where it is not visible."""
-    variables = _text(Path(f'/proc/{pid}/environ')).split('\0')
+    variables = _text(process / 'environ').split('\0')
     chosen = next((text.partition('=')[2] for text in variables
                    if text.startswith('ROS_DOMAIN_ID=')), '')
     return None if variables == [''] else int(chosen) if chosen.isdigit() else 0

@@ -48,18 +48,10 @@ _TORQUE = (0.5, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Joint states after the monitor of a controller.
+    """Joint states after the monitor of a controller, with its joints and what it counted.
 
-    Parameters
-    ----------
-    joints : tuple of str
-        Joints of the monitor.
-    counts, notes : dict
-        Messages by the reason for accepting or rejecting them, and notes of the monitor.
-    time : ndarray, shape (k,)
-        Stamps of the accepted states. s.
-    q, v, effort : ndarray, shape (k, n)
-        The accepted states, in the order of `joints`; NaN for unknown efforts.
+    ``time``, (k,), in s, and ``q``, ``v`` and ``effort``, (k, n), are those of the accepted
+    states; unknown efforts are NaN.
     """
 
     joints: tuple[str, ...]

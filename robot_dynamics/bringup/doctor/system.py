@@ -261,18 +261,16 @@ def find_system(seconds: float, *, namespace: str | None, domain: int | None
     Raises `BringupError` when ROS 2 is missing or cannot be started.
     """
     require_ros()
-    _try_middleware(os.environ)
+    _try_middleware()
     from robot_dynamics.nodes.observing.graph_probe import look
     here = listening_domains()
     graph = look(seconds, namespace=namespace, domain=domain)
     others = [number for number in here if number != graph.domain]
-    if not graph.is_empty or is_wide(os.environ):
-        return graph, _other_domains(others)
     candidates = [] if is_local(os.environ) else \
         [number for number in here if number == graph.domain]
     if not candidates and domain is None and not os.environ.get('ROS_DOMAIN_ID'):
         candidates = others
-    if len(candidates) == 1:
+    if graph.is_empty and not is_wide(os.environ) and len(candidates) == 1:
         with local_discovery():
             found = look(seconds, namespace=namespace, domain=candidates[0])
         if not found.is_empty:
@@ -283,9 +281,9 @@ def find_system(seconds: float, *, namespace: str | None, domain: int | None
     return graph, _other_domains(others)
 
 
-def _try_middleware(environment: Mapping[str, str]) -> None:
+def _try_middleware() -> None:
     """Raise where the chosen middleware is missing, which would end this process later."""
-    chosen = environment.get('RMW_IMPLEMENTATION')
+    chosen = os.environ.get('RMW_IMPLEMENTATION')
     if not chosen:
         return
     done = subprocess.run([sys.executable, '-c', 'import rclpy; rclpy.init()'], text=True,
