@@ -20,7 +20,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.urdf_document import expanded_text, read_source
-from robot_dynamics.simulation.mjcf import quaternion, robot_to_mjcf
+from robot_dynamics.simulation.mjcf import quaternion, robot_to_mjcf, text_of
 from robot_dynamics.simulation.plant import import_mujoco
 
 #: Distances beyond the clearance are exact up to this. m.
@@ -173,8 +173,8 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
         pose[:3, 3] = _numbers(origin.get('xyz', '0 0 0'), 3, link)
         pose[:3, :3] = rotation_from_rpy(_numbers(origin.get('rpy', '0 0 0'), 3, link))
     pose = frame @ pose
-    geom = ElementTree.SubElement(owner, 'geom', pos=_text(pose[:3, 3]), margin=repr(margin),
-                                  quat=_text(quaternion(pose[:3, :3])))
+    geom = ElementTree.SubElement(owner, 'geom', pos=text_of(pose[:3, 3]), margin=repr(margin),
+                                  quat=text_of(quaternion(pose[:3, :3])))
     shape = collision.find('geometry/*')
     if shape is None:
         shape = ElementTree.Element('nothing')
@@ -189,7 +189,7 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
     elif kind == 'mesh':
         name = f'mesh{len(asset)}'
         scale = _numbers(shape.get('scale', '1 1 1'), 3, link)
-        ElementTree.SubElement(asset, 'mesh', name=name, scale=_text(scale),
+        ElementTree.SubElement(asset, 'mesh', name=name, scale=text_of(scale),
                                file=str(_mesh_file(shape.get('filename', ''), folder, link)))
         geom.set('type', 'mesh')
         geom.set('mesh', name)
@@ -198,7 +198,7 @@ def _add_geom(owner: ElementTree.Element, asset: ElementTree.Element,
         raise SimulationError(f'must have shapes of box, cylinder, sphere or mesh, got {kind}',
                               subject=link, remedy='describe the shape by one of them')
     geom.set('type', kind)
-    geom.set('size', _text(size))
+    geom.set('size', text_of(size))
 
 
 def _mesh_file(name: str, folder: Path, link: str) -> Path:
@@ -220,21 +220,18 @@ def _mesh_file(name: str, folder: Path, link: str) -> Path:
 def _add_box(root: ElementTree.Element, workspace: Sequence[float], margin: float) -> None:
     """Add the six walls of a box, facing inwards."""
     corners = np.asarray(workspace, dtype=np.float64)
-    if corners.shape != (6,) or not np.all(np.isfinite(corners)):
-        raise SimulationError(f'must have six finite numbers, got {list(workspace)}',
-                              subject='workspace',
-                              remedy='give two opposite corners: x y z x y z')
+    if corners.shape != (6,) or not np.all(np.isfinite(corners)) \
+            or np.any(corners[:3] == corners[3:]):
+        raise SimulationError(f'must have a volume, got {list(workspace)}', subject='workspace',
+                              remedy='give two opposite corners, six numbers: x y z x y z')
     low, high = np.minimum(corners[:3], corners[3:]), np.maximum(corners[:3], corners[3:])
-    if not np.all(low < high):
-        raise SimulationError('has no volume', subject='workspace',
-                              remedy='give two opposite corners: x y z x y z')
     world = _part(root, 'worldbody')
     for axis in range(3):
         for corner, sign in ((low, 1.0), (high, -1.0)):
             normal = np.zeros(3)
             normal[axis] = sign
-            ElementTree.SubElement(world, 'geom', type='plane', size='0 0 1', pos=_text(corner),
-                                   zaxis=_text(normal), margin=repr(margin))
+            ElementTree.SubElement(world, 'geom', type='plane', size='0 0 1', pos=text_of(corner),
+                                   zaxis=text_of(normal), margin=repr(margin))
 
 
 def _numbers(text: str, count: int, link: str) -> FloatArray:
@@ -247,7 +244,3 @@ def _numbers(text: str, count: int, link: str) -> FloatArray:
         raise ModelError(f'has a shape that must have {count} numbers, got {text!r}', subject=link,
                          remedy='correct the attribute')
     return values
-
-
-def _text(values: FloatArray) -> str:
-    return ' '.join(repr(float(value)) for value in values)

@@ -16,7 +16,7 @@ from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import DimensionError, SimulationError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.faults import Fault
-from robot_dynamics.simulation.plant import EffortDriven
+from robot_dynamics.simulation.plant import EffortDriven, no_mass, require_positive
 
 
 class ElasticPlant(EffortDriven):
@@ -68,10 +68,8 @@ class ElasticPlant(EffortDriven):
     def __init__(self, robot: ElasticRobot, *, timestep: float = 0.0005,
                  friction: StribeckFriction | None = None, smooth: float | None = None,
                  effort_gain: ArrayLike = 1.0):
-        for name, value in (('timestep', timestep), ('smooth', smooth)):
-            if value is not None and not (np.isfinite(value) and value > 0.0):
-                raise SimulationError(f'must be a positive number, got {value}', subject=name,
-                                      remedy='give a small one, e.g. 0.0005')
+        if smooth is not None:
+            require_positive('smooth', smooth)
         super().__init__(robot.links, timestep, effort_gain)
         self.elastic = robot
         joints, n = robot.joints, robot.n
@@ -93,7 +91,7 @@ class ElasticPlant(EffortDriven):
             coefficients, self._smooth)
         self._q, self._v = np.zeros(2 * n), np.zeros(2 * n)
         self._tau = np.zeros(2 * n)
-        self.reset(np.clip(0.0, self.robot.limits.lower, self.robot.limits.upper))
+        self.reset(self._resting())
 
     @property
     def q(self) -> FloatArray:
@@ -161,14 +159,9 @@ class ElasticPlant(EffortDriven):
                                       self.timestep, count)
         self._steps += count
         if ended == motion.NOT_FINITE:
-            raise SimulationError('has a simulated motion that diverged', subject=self.robot.name,
-                                  remedy='lower the efforts or the timestep, or check masses and '
-                                         'stiffness; then reset')
+            raise self._diverged()
         if ended != motion.SOLVED:
-            raise SimulationError('moves no mass or a negative one, so no simulation can '
-                                  'accelerate it', subject=self.robot.joint_names[ended],
-                                  remedy='give its link an inertia that includes the rotors it '
-                                         'carries')
+            raise no_mass(self.robot.joint_names[ended])
 
     def add_fault(self, fault: Fault) -> None:
         """Raise: faults are simulated for rigid joints only."""
@@ -187,7 +180,6 @@ class ElasticPlant(EffortDriven):
     def _followed_speed(self, coefficients: FloatArray) -> float:
         """Width of the sign function with which no step goes beyond standstill."""
         n = self.elastic.n
-        resting = np.clip(0.0, self.robot.limits.lower, self.robot.limits.upper)
-        B = self._dynamics.inertia_matrix(np.concatenate([resting, resting]))
+        B = self._dynamics.inertia_matrix(np.tile(self._resting(), 2))
         pull = np.diagonal(np.linalg.pinv(B))[n:] * np.abs(coefficients[:, 1])
         return max(1e-6, float(self.timestep * pull.max()))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.model.arrays import FloatArray
@@ -68,20 +69,9 @@ def principal_inertia(parameters: FloatArray) -> tuple[float, FloatArray, FloatA
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:
-    """Unit quaternion (w, x, y, z) of a rotation matrix, shape (4,).
-
-    The eigenvector of the largest eigenvalue of Bar-Itzhack's symmetric 4x4 matrix
-    (New method for extracting the quaternion from a rotation matrix, 2000): exact
-    for every angle, half turns included.
-    """
-    r = rotation
-    matrix = np.array([
-        [r[0, 0] + r[1, 1] + r[2, 2], r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
-        [r[2, 1] - r[1, 2], r[0, 0] - r[1, 1] - r[2, 2], r[1, 0] + r[0, 1], r[2, 0] + r[0, 2]],
-        [r[0, 2] - r[2, 0], r[1, 0] + r[0, 1], r[1, 1] - r[0, 0] - r[2, 2], r[2, 1] + r[1, 2]],
-        [r[1, 0] - r[0, 1], r[2, 0] + r[0, 2], r[2, 1] + r[1, 2], r[2, 2] - r[0, 0] - r[1, 1]],
-    ])
-    return np.linalg.eigh(matrix)[1][:, -1]
+    """Unit quaternion (w, x, y, z) of a rotation matrix, shape (4,)."""
+    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
+    return np.array([w, x, y, z])
 
 
 def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True) -> str:
@@ -118,15 +108,20 @@ def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool 
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', autolimits='false',
                            balanceinertia='true')
-    option = ElementTree.SubElement(root, 'option', timestep=_text(timestep),
-                                    gravity=_text(robot.gravity), integrator='implicitfast')
+    option = ElementTree.SubElement(root, 'option', timestep=text_of(timestep),
+                                    gravity=text_of(robot.gravity), integrator='implicitfast')
     ElementTree.SubElement(option, 'flag', contact='disable')
     world = ElementTree.SubElement(root, 'worldbody')
     elements: list[ElementTree.Element] = []
     for body in range(robot.n_bodies):
         parent = robot.parents[body]
         element = _body(robot, body, world if parent < 0 else elements[parent])
-        joint = _joint(robot, body, element)
+        # The anchor of the joint is the origin of its frame.
+        slides = robot.joint_types[body] == JointType.PRISMATIC
+        joint = ElementTree.SubElement(
+            element, 'joint', name=robot.body_joint_names[body],
+            type='slide' if slides else 'hinge', axis=text_of(robot.axes[body]),
+            pos=text_of(-robot.link_offsets[body]))
         if body in leaders:
             _coordinate(robot, leaders.index(body), joint, joint_limits=joint_limits)
         elements.append(element)
@@ -139,34 +134,27 @@ def _body(robot: Robot, body: int, parent: ElementTree.Element) -> ElementTree.E
     """Add one link at q = 0, where its frame is parallel to its joint frame."""
     rotation, origin = robot.placements[body, :3, :3], robot.placements[body, :3, 3]
     element = ElementTree.SubElement(
-        parent, 'body', name=robot.body_names[body], quat=_text(quaternion(rotation)),
-        pos=_text(origin + rotation @ robot.link_offsets[body]))
+        parent, 'body', name=robot.body_names[body], quat=text_of(quaternion(rotation)),
+        pos=text_of(origin + rotation @ robot.link_offsets[body]))
     mass, centre, moments, axes = principal_inertia(robot.inertial_parameters[body])
     ElementTree.SubElement(
-        element, 'inertial', mass=_text(max(mass, COMPILER_FLOOR)), pos=_text(centre),
-        quat=_text(quaternion(axes)), diaginertia=_text(np.maximum(moments, COMPILER_FLOOR)))
+        element, 'inertial', mass=text_of(max(mass, COMPILER_FLOOR)), pos=text_of(centre),
+        quat=text_of(quaternion(axes)),
+        diaginertia=text_of(np.maximum(moments, COMPILER_FLOOR)))
     return element
-
-
-def _joint(robot: Robot, body: int, element: ElementTree.Element) -> ElementTree.Element:
-    """Add the joint that moves a link; its anchor is the joint frame's origin."""
-    slides = robot.joint_types[body] == JointType.PRISMATIC
-    return ElementTree.SubElement(
-        element, 'joint', name=robot.body_joint_names[body], type='slide' if slides else 'hinge',
-        axis=_text(robot.axes[body]), pos=_text(-robot.link_offsets[body]))
 
 
 def _coordinate(robot: Robot, joint: int, element: ElementTree.Element, *,
                 joint_limits: bool) -> None:
     """Give the joint of an independent coordinate its friction, armature and range."""
-    element.set('frictionloss', _text(robot.friction[joint]))
+    element.set('frictionloss', text_of(robot.friction[joint]))
     element.set('solimpfriction', STIFF)
-    element.set('damping', _text(robot.damping[joint]))
-    element.set('armature', _text(robot.armature[joint]))
+    element.set('damping', text_of(robot.damping[joint]))
+    element.set('armature', text_of(robot.armature[joint]))
     lower, upper = robot.limits.lower[joint], robot.limits.upper[joint]
     if joint_limits and np.isfinite(lower) and np.isfinite(upper) and lower < upper:
         element.set('limited', 'true')
-        element.set('range', _text([lower, upper]))
+        element.set('range', text_of([lower, upper]))
 
 
 def _couplings(robot: Robot, leaders: list[int], root: ElementTree.Element,
@@ -181,10 +169,10 @@ def _couplings(robot: Robot, leaders: list[int], root: ElementTree.Element,
         ElementTree.SubElement(
             equality, 'joint', joint1=robot.body_joint_names[body],
             joint2=robot.joint_names[joint],
-            polycoef=_text([robot.coupling_offset[body], robot.coupling[body, joint], 0, 0, 0]),
-            solref=_text([COUPLING_STEPS * timestep, 1.0]), solimp=STIFF)
+            polycoef=text_of([robot.coupling_offset[body], robot.coupling[body, joint], 0, 0, 0]),
+            solref=text_of([COUPLING_STEPS * timestep, 1.0]), solimp=STIFF)
 
 
-def _text(values) -> str:
+def text_of(values) -> str:
     """Write numbers so that they read back as the same float64."""
     return ' '.join(repr(float(value)) for value in np.atleast_1d(values))

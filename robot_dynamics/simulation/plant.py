@@ -33,10 +33,25 @@ def import_mujoco() -> ModuleType:
     return mujoco
 
 
+def require_positive(name: str, value: float) -> None:
+    """Raise SimulationError unless a value is positive and finite."""
+    if not (np.isfinite(value) and value > 0.0):
+        raise SimulationError(f'must be a positive number, got {value}', subject=name,
+                              remedy='give a small one, e.g. 0.0005')
+
+
+def no_mass(joint: str) -> SimulationError:
+    """The error of a joint that no effort can accelerate as equations say."""
+    return SimulationError('moves no mass or a negative one, so no simulation can accelerate it',
+                           subject=joint, remedy='give its link an inertia, including rotors that '
+                                                 'it carries, or lock the joint')
+
+
 class EffortDriven:
     """Time and efforts of a simulated arm."""
 
     def __init__(self, robot: Robot, timestep: float, effort_gain: ArrayLike):
+        require_positive('timestep', timestep)
         self.robot = robot
         self.timestep = float(timestep)
         self._gain = np.broadcast_to(real_array(effort_gain, 'effort_gain'), robot.n).copy()
@@ -99,6 +114,15 @@ class EffortDriven:
         """Take some steps, and check the state."""
         raise NotImplementedError
 
+    def _resting(self) -> FloatArray:
+        """The position within the limits that is nearest to zero, shape (n,)."""
+        return np.clip(0.0, self.robot.limits.lower, self.robot.limits.upper)
+
+    def _diverged(self) -> SimulationError:
+        return SimulationError('has a simulated motion that diverged', subject=self.robot.name,
+                               remedy='lower the efforts or the timestep, or check masses and '
+                                      'stiffness; then reset')
+
     def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
         """A finite vector with one value a joint."""
         vector, names = real_array(values, subject), self.robot.joint_names
@@ -159,11 +183,8 @@ class Plant(EffortDriven):
 
     def __init__(self, robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True,
                  effort_gain: ArrayLike = 1.0):
-        if not (np.isfinite(timestep) and timestep > 0.0):
-            raise SimulationError(f'must be a positive time, got {timestep}', subject='timestep',
-                                  remedy='give the simulation step in seconds, e.g. 0.0005')
-        self._mujoco = import_mujoco()
         super().__init__(robot, timestep, effort_gain)
+        self._mujoco = import_mujoco()
         self._model = self._compile(joint_limits)
         self._data = self._mujoco.MjData(self._model)
         self._restore_inertias()
@@ -172,7 +193,7 @@ class Plant(EffortDriven):
         self._body_dof = self._model.jnt_dofadr[joint_ids]
         leaders = leading_bodies(robot)
         self._qpos, self._dof = self._body_qpos[leaders], self._body_dof[leaders]
-        self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper))
+        self.reset(self._resting())
 
     @property
     def q(self) -> FloatArray:
@@ -230,10 +251,7 @@ class Plant(EffortDriven):
         kinds = self._mujoco.mjtWarning
         for kind in (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC):
             if warnings[int(kind)].number:
-                raise SimulationError('has a simulated motion that diverged',
-                                      subject=self.robot.name,
-                                      remedy='lower the efforts or the timestep, or check the '
-                                             'masses of the plant; then reset')
+                raise self._diverged()
 
     def _step(self, count: int) -> None:
         with _without_warnings(self._mujoco):
@@ -281,9 +299,7 @@ class Plant(EffortDriven):
             worst = int(np.argmax(np.abs(vectors[:, 0])))
             joint = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT,
                                       int(model.dof_jntid[worst]))
-            raise SimulationError('moves no mass or a negative one, so no simulation can '
-                                  'accelerate it', subject=joint,
-                                  remedy='give its link an inertia or lock the joint')
+            raise no_mass(joint)
 
     def _id(self, kind: str, name: str) -> int:
         """MuJoCo's index of a named body or joint."""

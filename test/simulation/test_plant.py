@@ -229,7 +229,7 @@ def test_a_motion_that_diverges_is_reported_and_leaves_no_file(pendulum, tmp_pat
 
 @pytest.mark.parametrize('timestep', [0.0, -0.001, np.nan, np.inf])
 def test_a_timestep_that_is_none_is_refused(pendulum, timestep):
-    with pytest.raises(SimulationError, match='must be a positive time'):
+    with pytest.raises(SimulationError, match='must be a positive number'):
         Plant(pendulum, timestep=timestep)
 
 
