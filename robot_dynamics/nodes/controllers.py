@@ -17,52 +17,35 @@ COMMON_TOPICS = ('mode', 'command', 'tracking_error', 'timing')
 
 
 class Controller(NamedTuple):
-    """One row of the registry.
+    """One row of the registry."""
 
-    Parameters
-    ----------
-    name : str
-        Name that users give, as in ``robot-dynamics up --controller``.
-    node : str
-        Name of its node, of the executable and of the module; empty for no controller.
-    text : str
-        Description for ``--help``.
-    parameters : mapping of str to value
-        Parameters of the node that make it this controller.
-    tracks : bool
-        Whether it follows trajectories on ``<node>/reference``.
-    learns : bool
-        Whether it estimates parameters of the model while it runs.
-    is_elastic : bool
-        Whether it is made for arms with elastic joints, and for no others.
-    has_feedback_gains : bool
-        Whether the parameters ``feedback.*`` set the gains of its feedback.
-    states : str
-        Topic of the states that it answers.
-    topics : tuple of str
-        Topics that it publishes beside `COMMON_TOPICS`, below the name of its node.
-    listens_to : tuple of str
-        Topics that it subscribes to beside states, description, reference and the commands of
-        the other controllers.
-    kernels : mapping of str to tuple of str
-        Compiled functions that its node uses beside those of every controller, by module below
-        ``robot_dynamics``; ``robot-dynamics warmup`` and ``up`` compile them before it starts.
-    package : str
-        Python package that has the module of the node.
-    """
-
+    #: Name that users give, as in ``robot-dynamics up --controller``.
     name: str
+    #: Name of its node, of the executable and of the module; empty for no controller.
     node: str
+    #: Description for ``--help``.
     text: str
+    #: Parameters of the node that make it this controller.
     parameters: Mapping[str, Any] = MappingProxyType({})
+    #: Whether it follows trajectories on ``<node>/reference``.
     tracks: bool = True
+    #: Whether it estimates parameters of the model while it runs.
     learns: bool = False
+    #: Whether it is made for arms with elastic joints, and for no others.
     is_elastic: bool = False
+    #: Whether the parameters ``feedback.*`` set the gains of its feedback.
     has_feedback_gains: bool = True
+    #: Topic of the states that it answers.
     states: str = 'joint_states'
+    #: Topics that it publishes beside `COMMON_TOPICS`, below the name of its node.
     topics: tuple[str, ...] = ()
+    #: Topics that it subscribes to beside states, description, reference and the commands of the
+    #: other controllers.
     listens_to: tuple[str, ...] = ()
+    #: Compiled functions that its node uses beside those of every controller, by module below
+    #: ``robot_dynamics``; ``robot-dynamics warmup`` and ``up`` compile them before it starts.
     kernels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    #: Python package that has the module of the node.
     package: str = 'robot_dynamics.nodes'
 
     @property

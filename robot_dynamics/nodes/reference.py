@@ -64,24 +64,6 @@ from robot_dynamics.nodes.ros.stopping import StopRequest
 #: Values of the parameter ``trajectory`` that are paths of the end effector.
 TIP_TRAJECTORIES = ('line', 'circle')
 
-TIP_PARAMETERS = (
-    Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means the '
-              'last frame of the robot.', read_only=True),
-    Parameter('keep_orientation', True, 'line, circle: whether the orientation of the link stays.',
-              read_only=True),
-    Parameter('displacement', (0.1, 0.0, 0.0), 'line: from its start to its end, in base axes.',
-              'm', -100.0, 100.0, read_only=True),
-    Parameter('centre', (0.0, 0.1, 0.0), 'circle: from its start to its centre, in base axes.',
-              'm', -100.0, 100.0, read_only=True),
-    Parameter('normal', (0.0, 0.0, 1.0), 'circle: its axis, in base axes, perpendicular to the '
-              'direction of the centre.', '', -1e3, 1e3, read_only=True),
-    Parameter('turns', 1.0, 'circle: number of turns.', '', 0.01, 100.0, read_only=True),
-    Parameter('tip_speed', 0.1, 'line, circle: largest speed of the link.', 'm/s', 1e-4, 100.0,
-              read_only=True),
-    Parameter('tip_acceleration', 0.5, 'line, circle: largest acceleration of the link along its '
-              'path, and across it.', 'm/s^2', 1e-4, 1000.0, read_only=True),
-)
-
 MOTION_PARAMETERS = (
     Parameter('trajectory', 'fourier', 'Motion: fourier is periodic and excites all joints, '
               'quintic moves from pose to pose, file is a JointTrajectory in YAML, line and '
@@ -105,7 +87,21 @@ MOTION_PARAMETERS = (
     Parameter('repeat', True, 'quintic: repeat the poses for ever. line, circle: move back and '
               'forth for ever.', read_only=True),
     Parameter('file', '', 'file: path of the JointTrajectory.', read_only=True),
-    *TIP_PARAMETERS,
+    Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means the '
+              'last frame of the robot.', read_only=True),
+    Parameter('keep_orientation', True, 'line, circle: whether the orientation of the link stays.',
+              read_only=True),
+    Parameter('displacement', (0.1, 0.0, 0.0), 'line: from its start to its end, in base axes.',
+              'm', -100.0, 100.0, read_only=True),
+    Parameter('centre', (0.0, 0.1, 0.0), 'circle: from its start to its centre, in base axes.',
+              'm', -100.0, 100.0, read_only=True),
+    Parameter('normal', (0.0, 0.0, 1.0), 'circle: its axis, in base axes, perpendicular to the '
+              'direction of the centre.', '', -1e3, 1e3, read_only=True),
+    Parameter('turns', 1.0, 'circle: number of turns.', '', 0.01, 100.0, read_only=True),
+    Parameter('tip_speed', 0.1, 'line, circle: largest speed of the link.', 'm/s', 1e-4, 100.0,
+              read_only=True),
+    Parameter('tip_acceleration', 0.5, 'line, circle: largest acceleration of the link along its '
+              'path, and across it.', 'm/s^2', 1e-4, 1000.0, read_only=True),
 )
 
 #: Share of a joint's speed limit that is used.

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
@@ -127,11 +126,6 @@ class ArmStates:
             stamp = reading.stamp
         for message, publisher in self._messages:
             publisher.publish(message.stamp(origin + round(1e9 * stamp)))
-
-    @property
-    def publishers(self) -> tuple[Publisher, ...]:
-        """Publishers, that of joint states first."""
-        return tuple(publisher for _, publisher in self._messages)
 
     def _message(self, topic: str, names: Sequence[str], *, effort: bool) -> JointStateMessage:
         message = JointStateMessage(names, position=True, velocity=True, effort=effort,
@@ -254,62 +248,6 @@ INJECTION_PARAMETERS = (
 )
 
 
-class FaultInjection:
-    """Faults and pushes that the parameters describe, at a time or by a service.
-
-    Raises a RobotDynamicsError where a fault by time does not fit the arm.
-    """
-
-    def __init__(self, node: Node, plant: FaultyPlant | ElasticPlant, values: Values):
-        self._node, self._plant, self._values = node, plant, values
-        if values['fault.time'] > 0.0:
-            self._inject(values['fault.time'])
-        node.create_service(Trigger, '~/inject_fault', self._on_inject)
-        node.create_service(Trigger, '~/clear_faults', self._on_clear)
-
-    def on_parameters(self, values: Values) -> None:
-        """Take over changed parameters, for the next fault."""
-        self._values = values
-
-    def _inject(self, begin: float) -> str:
-        """Add a fault, a push or both to the plant; return a text."""
-        values = self._values
-        joint, force = values['fault.joint'], values['push.force']
-        if not joint and not force:
-            raise ParameterError('must name a joint or a force',
-                                 subject='parameters fault.joint and push.force',
-                                 remedy='set one of them')
-        end = begin + values['fault.duration'] if values['fault.duration'] > 0.0 else math.inf
-        done = []
-        if joint:
-            kind = FaultKind.named(values['fault.kind'])
-            self._plant.add_fault(Fault(joint, kind, values['fault.size'], begin, end))
-            done.append(f'{kind.value} of {joint}')
-        if force:
-            frame = values['push.frame'] or list(self._plant.robot.frames)[-1]
-            self._plant.add_push(frame, force, begin, end)
-            done.append(f'push of {list(force)} N at {frame}')
-        return ' and '.join(done) + f' at {begin:.3f} s'
-
-    def _on_inject(self, request: Trigger.Request, response: Trigger.Response
-                   ) -> Trigger.Response:
-        """Inject the fault now."""
-        try:
-            response.message = self._inject(self._plant.time)
-            response.success = True
-            self._node.get_logger().warning(response.message)
-        except RobotDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
-
-    def _on_clear(self, request: Trigger.Request, response: Trigger.Response
-                  ) -> Trigger.Response:
-        """Remove all faults."""
-        self._plant.clear_faults()
-        response.success, response.message = True, 'no faults'
-        return response
-
-
 TABLE = (
     *description.ROBOT_PARAMETERS,
     elastic_joints_parameter(''),
@@ -343,7 +281,6 @@ class SimulatedArmNode(PlainNode):
     """MuJoCo as the hardware, or an integrator of this package where joints are elastic."""
 
     def __init__(self, stopped: StopRequest):
-        self._faults: FaultInjection | None = None
         super().__init__('simulated_arm', TABLE, stopped)
 
     def start(self) -> None:
@@ -372,20 +309,15 @@ class SimulatedArmNode(PlainNode):
         self._states = ArmStates(self, plant, values, model.base_name)
         self._period = 1.0 / values['rate']
         self._pace = Pace(self._period, values['wait_for_commands'])
-        self._latch_description(model, values)
-        self._faults = FaultInjection(self, plant, values)
-        self._connect(values, model.name)
-
-    def on_parameters(self, values: Values) -> None:
-        """Take over the description of the next fault."""
-        if self._faults is not None:
-            self._faults.on_parameters(values)
-
-    def _latch_description(self, model: Robot, values: Values) -> None:
-        """Publish the description, latched."""
         if values['publish_description']:
             self.advertise(String, description.TOPIC, qos.latched()).publish(
                 String(data=values['robot_description'] or model.to_urdf()))
+        self._plant = plant
+        if values['fault.time'] > 0.0:
+            self._inject(values['fault.time'])
+        self.create_service(Trigger, '~/inject_fault', self._on_inject)
+        self.create_service(Trigger, '~/clear_faults', self._on_clear)
+        self._connect(values, model.name)
 
     def _connect(self, values: Values, name: str) -> None:
         """Begin to publish states and to take commands."""
@@ -433,6 +365,44 @@ class SimulatedArmNode(PlainNode):
             write_stamp(clock.clock, round(1e9 * drive.time))
             self._clock_publisher.publish(clock)
         self.fast.cycle.finish()
+
+    def _inject(self, begin: float) -> str:
+        """Add the fault of the parameters, a push or both to the plant; return a text."""
+        values = self.parameters.values
+        joint, force = values['fault.joint'], values['push.force']
+        if not joint and not force:
+            raise ParameterError('must name a joint or a force',
+                                 subject='parameters fault.joint and push.force',
+                                 remedy='set one of them')
+        end = begin + values['fault.duration'] if values['fault.duration'] > 0.0 else math.inf
+        done = []
+        if joint:
+            kind = FaultKind.named(values['fault.kind'])
+            self._plant.add_fault(Fault(joint, kind, values['fault.size'], begin, end))
+            done.append(f'{kind.value} of {joint}')
+        if force:
+            frame = values['push.frame'] or list(self._plant.robot.frames)[-1]
+            self._plant.add_push(frame, force, begin, end)
+            done.append(f'push of {list(force)} N at {frame}')
+        return ' and '.join(done) + f' at {begin:.3f} s'
+
+    def _on_inject(self, request: Trigger.Request, response: Trigger.Response
+                   ) -> Trigger.Response:
+        """Inject the fault now."""
+        try:
+            response.message = self._inject(self._plant.time)
+            response.success = True
+            self.get_logger().warning(response.message)
+        except RobotDynamicsError as error:
+            response.success, response.message = False, str(error)
+        return response
+
+    def _on_clear(self, request: Trigger.Request, response: Trigger.Response
+                  ) -> Trigger.Response:
+        """Remove all faults."""
+        self._plant.clear_faults()
+        response.success, response.message = True, 'no faults'
+        return response
 
     def _status(self) -> Status:
         drive = self._drive

@@ -132,49 +132,31 @@ class NodeInfo:
 class GraphSnapshot:
     """A running system as a participant of its domain discovers it.
 
-    Parameters
-    ----------
-    domain : int
-        ROS domain.
-    namespace : str
-        Namespace of the snapshot, ``''`` for the root.
-    seconds : float
-        Time for which messages were received. s.
-    middleware : str
-        Name of the RMW implementation.
-    nodes : tuple of NodeInfo
-        All nodes except that of the snapshot.
-    topics : mapping of str to Topic
-        Topics of an arm, by full name, and those from which controllers take states.
-    services : mapping of str to tuple of str
-        Types by full name.
-    states_topic, description_topic : str
-        Full names of the topics of joint states and of the description.
-    other_states : tuple of str
-        Further topics of joint states in the domain.
-    states : tuple of StateSample
-        Messages of the first of them.
-    descriptions : tuple of str
-        Messages of the second.
-    clock : tuple of ClockSample
-        Messages on ``/clock``.
-    statuses : tuple of StatusSeen
-        Messages on ``/diagnostics``, the last of each name.
+    Nodes and topics are given by their full names.
     """
 
     domain: int = 0
+    #: Namespace of the snapshot, ``''`` for the root.
     namespace: str = ''
+    #: Time for which messages were received. s.
     seconds: float = 0.0
+    #: Name of the RMW implementation.
     middleware: str = ''
+    #: All nodes except that of the snapshot.
     nodes: tuple[NodeInfo, ...] = ()
+    #: Topics of an arm, and those from which controllers take states.
     topics: Mapping[str, Topic] = field(default_factory=dict)
+    #: Types of services.
     services: Topics = field(default_factory=dict)
     states_topic: str = f'/{STATES}'
     description_topic: str = f'/{DESCRIPTION}'
+    #: Further topics of joint states in the domain.
     other_states: tuple[str, ...] = ()
+    #: Messages on the topics of states and of the description, and on ``/clock``.
     states: tuple[StateSample, ...] = ()
     descriptions: tuple[str, ...] = ()
     clock: tuple[ClockSample, ...] = ()
+    #: Messages on ``/diagnostics``, the last of each name.
     statuses: tuple[StatusSeen, ...] = ()
 
     def topic(self, name: str) -> Topic:

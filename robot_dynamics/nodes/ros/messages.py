@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from numpy.typing import ArrayLike
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
@@ -26,6 +25,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.nodes.ros.spinning import SlowGroup
 
 _NANOSECONDS = 1_000_000_000
 
@@ -161,10 +161,11 @@ class PolledSubscription:
         self._node = node
         self._raw = raw
         self._served: deque[Any] = deque()
+        group = SlowGroup()
+        group.is_open = False
         # An executor that does not know callback groups may serve it nevertheless.
         self._subscription = node.create_subscription(
-            message_type, topic, self._serve, profile, raw=raw,
-            callback_group=_UnservedGroup(), **options)
+            message_type, topic, self._serve, profile, raw=raw, callback_group=group, **options)
 
     @property
     def topic_name(self) -> str:
@@ -185,19 +186,6 @@ class PolledSubscription:
     def destroy(self) -> None:
         """Unsubscribe."""
         self._node.destroy_subscription(self._subscription)
-
-
-class _UnservedGroup(CallbackGroup):
-    """Callbacks that no executor may run."""
-
-    def can_execute(self, entity: object) -> bool:
-        return False
-
-    def beginning_execution(self, entity: object) -> bool:
-        return False
-
-    def ending_execution(self, entity: object) -> None:
-        pass
 
 
 class SizeLimitedReader:

@@ -83,14 +83,24 @@ class NodeParameters:
         self._values = MappingProxyType(self._stored())
         return self._values
 
-    def promote(self, parameters: Sequence[RosParameter]) -> list[RosParameter]:
-        """Convert the values of a change to the types of their rows.
+    def promote(self, parameter: RosParameter) -> RosParameter:
+        """Convert one parameter of a change to the type of its row.
 
-        Read-only parameters are returned as they are, for rclpy to reject. Raises a ParameterError
-        where a value does not fit its row, would change the clock of the node, or belongs to an
+        A read-only parameter is returned as it is, for rclpy to reject. Raises a ParameterError
+        where the value does not fit the row, would change the clock of the node, or belongs to an
         unknown name.
         """
-        return [self._promoted(parameter) for parameter in parameters]
+        name, value = parameter.name, parameter.value
+        if name == _SIMULATED_TIME and value != self._node.get_parameter(name).value:
+            raise ParameterError('cannot change while the node runs', subject=f'parameter {name}',
+                                 remedy='restart the node with it')
+        row = self._table.get(name)
+        if row is None and not self._node.has_parameter(name):
+            raise ParameterError('is unknown', subject=f'parameter {self._hinted(name)}',
+                                 remedy='start the node with --help for a list')
+        if row is None or row.read_only or parameter.type_ == Type.NOT_SET:
+            return parameter
+        return _in_type(row, row.convert(value))
 
     def unknown(self) -> tuple[str, ...]:
         """List parameters that were set from outside and that the node does not read."""
@@ -115,20 +125,6 @@ class NodeParameters:
         # With this descriptor rclpy fixes the type and lets the parameter not be deleted.
         node.set_descriptor(row.name, row.descriptor())
         return value
-
-    def _promoted(self, parameter: RosParameter) -> RosParameter:
-        """Convert one parameter of a change to the type of its row."""
-        name, value = parameter.name, parameter.value
-        if name == _SIMULATED_TIME and value != self._node.get_parameter(name).value:
-            raise ParameterError('cannot change while the node runs', subject=f'parameter {name}',
-                                 remedy='restart the node with it')
-        row = self._table.get(name)
-        if row is None and not self._node.has_parameter(name):
-            raise ParameterError('is unknown', subject=f'parameter {self._hinted(name)}',
-                                 remedy='start the node with --help for a list')
-        if row is None or row.read_only or parameter.type_ == Type.NOT_SET:
-            return parameter
-        return _in_type(row, row.convert(value))
 
     def _on_set(self, parameters: Sequence[RosParameter]) -> SetParametersResult:
         """Accept or reject a change requested at run time, as a whole."""
@@ -199,7 +195,7 @@ class NodeParts(_Mixin):
         """
         if self.parameters is not None:
             try:
-                parameter_list = self.parameters.promote(parameter_list)
+                parameter_list = [self.parameters.promote(each) for each in parameter_list]
             except ParameterError as error:
                 return _rejected(str(error))
         return super().set_parameters_atomically(parameter_list)

@@ -42,40 +42,24 @@ _TYPE_TEXTS = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One row of a parameter table.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter.
-    default : bool, int, float, str or tuple
-        Default value; its type is the type of the parameter. An empty tuple is a
-        list of numbers unless `element` is ``str``.
-    text : str
-        Its description, in one sentence.
-    unit : str
-        Unit, may be empty.
-    low, high : float, optional
-        Bounds of the value, or of every element, both included; both or none.
-    choices : tuple of str
-        Strings that are allowed; empty means any.
-    read_only : bool
-        Whether it is fixed once the node runs.
-    element : type
-        Type of the elements of a list: float or str.
-    topic : bool
-        Whether the value is the name of a topic, or a list of such names.
-    """
+    """One row of a parameter table; the type of its default is that of the parameter."""
 
     name: str
+    #: An empty tuple is a list of numbers unless `element` is ``str``.
     default: Any
+    #: Description, in one sentence.
     text: str
     unit: str = ''
+    #: Bounds of the value, or of every element, both included; both or none.
     low: float | None = None
     high: float | None = None
+    #: Strings that are allowed; empty means any.
     choices: tuple[str, ...] = ()
+    #: Whether it is fixed once the node runs.
     read_only: bool = False
+    #: Type of the elements of a list: float or str.
     element: type = float
+    #: Whether the value is the name of a topic, or a list of such names.
     topic: bool = False
 
     @property
