@@ -177,9 +177,7 @@ class Expansion:
         for entry in output.entries:
             # Refused before factors are looked for, which takes long.
             self(entry)
-        rows = output.shape[0]
-        return self._sympy.Matrix(rows, len(output.entries) // rows,
-                                  [self.expression(entry) for entry in output.entries])
+        return _matrix(self._sympy, output, [self.expression(entry) for entry in output.entries])
 
     def _wave(self, wave: Wave) -> Any:
         sympy = self._sympy

@@ -35,7 +35,7 @@ from typing import Any
 from robot_dynamics.closed_form.geometry import Geometry, pose_of
 from robot_dynamics.closed_form.recording import live
 from robot_dynamics.closed_form.recursion import Rows, zeros
-from robot_dynamics.closed_form.tape import Formula, Scalar, Tape
+from robot_dynamics.closed_form.tape import Formula, Scalar, Scalars, Tape
 from robot_dynamics.closed_form.vectors import (
     IDENTITY,
     ZERO,
@@ -120,7 +120,7 @@ class LinkBlocks:
 class Lagrangian:
     """Kinetic and potential energy of a robot at positions q, differentiated on a tape."""
 
-    def __init__(self, tape: Tape, geometry: Geometry, q: Sequence[Scalar]):
+    def __init__(self, tape: Tape, geometry: Geometry, q: Scalars):
         self._tape = tape
         self._geometry = geometry
         self._q = list(q)
@@ -183,14 +183,13 @@ class Lagrangian:
                 B[h][j] = B[j][h] = entry(h, j)
         return B
 
-    def slotine_li_blocks(self, v: Sequence[Scalar], v_r: Sequence[Scalar],
-                          a_r: Sequence[Scalar]) -> list[LinkBlocks]:
+    def slotine_li_blocks(self, v: Scalars, v_r: Scalars, a_r: Scalars) -> list[LinkBlocks]:
         """Blocks of Yr for each body, eq. (52)-(60)."""
         return [LinkBlocks(X=_columns(self._x_r(B, v, v_r, a_r) for B in tensors),
                            W=_columns(self._w(B, v, v_r) for B in tensors),
                            Z=self._gravity(i)) for i, tensors in enumerate(self.inertia)]
 
-    def classical_blocks(self, v: Sequence[Scalar], a: Sequence[Scalar]) -> list[LinkBlocks]:
+    def classical_blocks(self, v: Scalars, a: Scalars) -> list[LinkBlocks]:
         """Blocks of Y for each body, eq. (19)-(34)."""
         by_time = Derivative(self._tape, dict(zip([*self._q, *v], [*v, *a], strict=True)))
 
@@ -201,8 +200,7 @@ class Lagrangian:
                            W=_columns(self._w(B, v, v) for B in tensors),
                            Z=self._gravity(i)) for i, tensors in enumerate(self.inertia)]
 
-    def matrices(self, v: Sequence[Scalar], parameters: Sequence[Scalar]
-                 ) -> tuple[Rows, Rows, list[Scalar]]:
+    def matrices(self, v: Scalars, parameters: Scalars) -> tuple[Rows, Rows, list[Scalar]]:
         """M by eq. (41), C by eq. (39) with its factor 1/2, g by eq. (27)."""
         n = self.n
         M = zeros(n, n)
@@ -219,8 +217,7 @@ class Lagrangian:
               for j in range(n)] for h in range(n)]
         return M, C, g
 
-    def _x_r(self, B: Rows, v: Sequence[Scalar], v_r: Sequence[Scalar],
-             a_r: Sequence[Scalar]) -> list[Scalar]:
+    def _x_r(self, B: Rows, v: Scalars, v_r: Scalars, a_r: Scalars) -> list[Scalar]:
         """Eq. (46)."""
         n = self.n
         d = [[[by_k(b) for b in row] for row in B] for by_k in self._by_q]
@@ -228,7 +225,7 @@ class Lagrangian:
                 + sum((d[k][h][j] + d[j][h][k]) * v[k] * v_r[j]
                        for j in range(n) for k in range(n)) * _HALF for h in range(n)]
 
-    def _w(self, B: Rows, v: Sequence[Scalar], v_r: Sequence[Scalar]) -> list[Scalar]:
+    def _w(self, B: Rows, v: Scalars, v_r: Scalars) -> list[Scalar]:
         """Eq. (47)."""
         n = self.n
         return [sum(self._by_q[h](B[j][k]) * v[k] * v_r[j]

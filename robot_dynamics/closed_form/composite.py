@@ -15,13 +15,12 @@ C is the Christoffel matrix. All sums reduce to the moments of mass
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from robot_dynamics.closed_form.geometry import Body, Geometry, coordinate, pose_of
 from robot_dynamics.closed_form.recursion import Rows, zeros
-from robot_dynamics.closed_form.tape import Scalar, Tape
+from robot_dynamics.closed_form.tape import Scalar, Scalars, Tape
 from robot_dynamics.closed_form.vectors import (
     IDENTITY,
     NOTHING,
@@ -78,8 +77,8 @@ class Frame:
 _BASE = Frame(IDENTITY, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO)
 
 
-def matrices(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-             parameters: Sequence[Scalar]) -> tuple[Rows, Rows, list[Scalar]]:
+def matrices(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, parameters: Scalars
+            ) -> tuple[Rows, Rows, list[Scalar]]:
     """M, C and g."""
     frames = frames_of(tape, geometry, q, v)
     moments = [_measured(frame, parameters[10 * i:10 * i + 10]) for i, frame in enumerate(frames)]
@@ -108,8 +107,7 @@ def matrices(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Sc
     return M, C, g
 
 
-def com_jacobian(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
-                 parameters: Sequence[Scalar]) -> Rows:
+def com_jacobian(tape: Tape, geometry: Geometry, q: Scalars, parameters: Scalars) -> Rows:
     """Jacobian of the centre of mass times the mass of the robot, sum m J, three rows."""
     frames = frames_of(tape, geometry, q, [0] * geometry.n)
     moments = [_measured(frame, parameters[10 * i:10 * i + 10]) for i, frame in enumerate(frames)]
@@ -125,8 +123,7 @@ def com_jacobian(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
     return J
 
 
-def frames_of(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-              ) -> list[Frame]:
+def frames_of(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars) -> list[Frame]:
     """All bodies in base axes."""
     frames: list[Frame] = []
     for i, body in enumerate(geometry.bodies):
@@ -142,8 +139,7 @@ def _put(geometry: Geometry, A: Rows, j: int, k: int, value: Scalar) -> None:
             A[row][column] = A[row][column] + value * factor * other
 
 
-def _frame(tape: Tape, body: Body, above: Frame, q: Sequence[Scalar], v: Sequence[Scalar],
-           name: str) -> Frame:
+def _frame(tape: Tape, body: Body, above: Frame, q: Scalars, v: Scalars, name: str) -> Frame:
     pose = pose_of(tape, body, q, name)
     axes = product(above.axes, pose.rotation)
     joint = add(above.origin, times(above.axes, pose.joint))
@@ -159,7 +155,7 @@ def _frame(tape: Tape, body: Body, above: Frame, q: Sequence[Scalar], v: Sequenc
     return frame
 
 
-def _measured(frame: Frame, parameters: Sequence[Scalar]) -> Moments:
+def _measured(frame: Frame, parameters: Scalars) -> Moments:
     """Moments of mass of one body; its points move by X' = b + O x X."""
     m, first = parameters[0], tuple(parameters[1:4])
     h_link = times(frame.axes, first)
@@ -170,7 +166,7 @@ def _measured(frame: Frame, parameters: Sequence[Scalar]) -> Moments:
                    add_matrices(product(skew(frame.omega), S), outer(frame.b, h)))
 
 
-def _second_moment(parameters: Sequence[Scalar]) -> Matrix:
+def _second_moment(parameters: Scalars) -> Matrix:
     """Sigma = sum m c c^T = tr(J)/2 1 - J, in link axes."""
     xx, xy, xz, yy, yz, zz = parameters[4:]
     half = (xx + yy + zz) * Fraction(1, 2)

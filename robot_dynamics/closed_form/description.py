@@ -107,7 +107,10 @@ def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
     {'p2x': 0.45, 'g': 9.81}
     """
     if isinstance(source, Robot):
-        return _of_robot(source, symbolic)
+        base = numeric_geometry(source)
+        base, units, known = _separated(base) if symbolic else (base, {}, {})
+        return Description(source.name, source.body_names, source.joint_names,
+                           np.array(source.inertial_parameters), base, units, known)
     table, _ = read_table(source)
     table, values = _with_symbols(table, symbolic)
     robot = Robot.from_dh(_with_numbers(table, None))
@@ -195,16 +198,6 @@ def _number_of(value: Any) -> float | None:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return None  # An error of the reader of tables.
-
-
-def _of_robot(robot: Robot, symbolic: bool) -> Description:
-    base = numeric_geometry(robot)
-    values: dict[str, float | None] = {}
-    units: dict[str, Geometry] = {}
-    if symbolic:
-        base, units, values = _separated(base)
-    return Description(robot.name, robot.body_names, robot.joint_names,
-                       np.array(robot.inertial_parameters), base, units, values)
 
 
 def _separated(geometry: Geometry

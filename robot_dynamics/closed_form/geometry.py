@@ -9,12 +9,11 @@ which thins out all formulas. Lengths and gravity are numbers or symbols.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.closed_form.tape import Number, Scalar, Tape
+from robot_dynamics.closed_form.tape import Number, Scalar, Scalars, Tape
 from robot_dynamics.closed_form.vectors import (
     IDENTITY,
     Matrix,
@@ -122,7 +121,7 @@ class Pose:
     joint: Vector  # A point on the joint that moves with the body.
 
 
-def coordinate(body: Body, x: Sequence[Scalar], shift: Scalar = 0) -> Scalar:
+def coordinate(body: Body, x: Scalars, shift: Scalar = 0) -> Scalar:
     """Position (with the body's shift), or rate, of a body's own joint."""
     total = shift
     for j, factor in body.coordinates:
@@ -130,7 +129,7 @@ def coordinate(body: Body, x: Sequence[Scalar], shift: Scalar = 0) -> Scalar:
     return total
 
 
-def pose_of(tape: Tape, body: Body, q: Sequence[Scalar], name: str = '') -> Pose:
+def pose_of(tape: Tape, body: Body, q: Scalars, name: str = '') -> Pose:
     """Pose of a body for joint positions q; sine and cosine are called ``s<name>``, ``c<name>``.
 
     A revolute joint turns by Rodrigues' formula

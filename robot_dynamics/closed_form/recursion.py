@@ -36,7 +36,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from robot_dynamics.closed_form.geometry import Geometry, Pose, coordinate, pose_of
-from robot_dynamics.closed_form.tape import Scalar, Tape
+from robot_dynamics.closed_form.tape import Scalar, Scalars, Tape
 from robot_dynamics.closed_form.vectors import (
     NOTHING,
     ZERO,
@@ -118,8 +118,8 @@ def gradient(w: Vector, r: Vector, alpha: Vector) -> Gradient:
         differences=(xx - yy, zz - xx, yy - zz))
 
 
-def reference_motion(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-                     v_r: Sequence[Scalar], a_r: Sequence[Scalar]) -> list[Motion]:
+def reference_motion(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: Scalars,
+                     a_r: Scalars) -> list[Motion]:
     """Reference motion of every body."""
     motions: list[Motion] = []
     for i, body in enumerate(geometry.bodies):
@@ -188,7 +188,7 @@ def parameter_efforts(motion: Motion, twist: Twist) -> tuple[Scalar, ...]:
             s[0] * k[0] - s[1] * k[1] + s[2] * b[2])
 
 
-def wrench(motion: Motion, parameters: Sequence[Scalar]) -> tuple[Vector, Vector]:
+def wrench(motion: Motion, parameters: Scalars) -> tuple[Vector, Vector]:
     """Force, and moment about the link's origin, that the motion asks for; link axes."""
     mass, first, (xx, xy, xz, yy, yz, zz) = parameters[0], parameters[1:4], parameters[4:]
     d, L = motion.d, motion.L.matrix
@@ -204,8 +204,8 @@ def wrench(motion: Motion, parameters: Sequence[Scalar]) -> tuple[Vector, Vector
 Rows = list[list[Scalar]]
 
 
-def regressor(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-              v_r: Sequence[Scalar], a_r: Sequence[Scalar]) -> Rows:
+def regressor(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars
+             ) -> Rows:
     """Yr(q, v, v_r, a_r), n rows of 10 nb entries; the classical Y where v_r = v, a_r = a."""
     rows = zeros(geometry.n, 10 * len(geometry.bodies))
     motions = reference_motion(tape, geometry, q, v, v_r, a_r)
@@ -227,16 +227,14 @@ def regressor(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[S
     return rows
 
 
-def efforts(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-            v_r: Sequence[Scalar], a_r: Sequence[Scalar], parameters: Sequence[Scalar]
-            ) -> list[Scalar]:
+def efforts(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: Scalars, a_r: Scalars,
+            parameters: Scalars) -> list[Scalar]:
     """M a_r + C v_r + g, the inverse dynamics where v_r = v and a_r = a."""
     motions = reference_motion(tape, geometry, q, v, v_r, a_r)
     return gather_wrenches(geometry, motions, parameters)
 
 
-def mass_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
-                parameters: Sequence[Scalar]) -> Rows:
+def mass_matrix(tape: Tape, geometry: Geometry, q: Scalars, parameters: Scalars) -> Rows:
     """M: column j holds the efforts of unit acceleration of joint j alone, at rest."""
     n, weightless = geometry.n, replace(geometry, gravity=ZERO)
     M = zeros(n, n)
@@ -247,8 +245,8 @@ def mass_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
     return M
 
 
-def coriolis_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-                    parameters: Sequence[Scalar]) -> Rows:
+def coriolis_matrix(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, parameters: Scalars
+                   ) -> Rows:
     """C: column j holds the efforts of unit reference velocity of joint j alone."""
     n, weightless = geometry.n, replace(geometry, gravity=ZERO)
     columns = [efforts(tape, weightless, q, v, _unit(n, j), [0] * n, parameters)
@@ -256,16 +254,16 @@ def coriolis_matrix(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequ
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def gravity_torque(tape: Tape, geometry: Geometry, q: Sequence[Scalar],
-                   parameters: Sequence[Scalar]) -> list[Scalar]:
+def gravity_torque(tape: Tape, geometry: Geometry, q: Scalars, parameters: Scalars
+                  ) -> list[Scalar]:
     """g: the efforts at rest."""
     still = [0] * geometry.n
     return efforts(tape, geometry, q, still, still, still, parameters)
 
 
-def adaptive_terms(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Sequence[Scalar],
-                   v_r: Sequence[Scalar], a_r: Sequence[Scalar], s: Sequence[Scalar],
-                   parameters: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def adaptive_terms(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: Scalars,
+                   a_r: Scalars, s: Scalars, parameters: Scalars
+                  ) -> tuple[list[Scalar], list[Scalar]]:
     """Yr pi and Yr^T s, without forming Yr."""
     motions = reference_motion(tape, geometry, q, v, v_r, a_r)
     sums: list[Twist] = []
@@ -279,8 +277,8 @@ def adaptive_terms(tape: Tape, geometry: Geometry, q: Sequence[Scalar], v: Seque
     return gather_wrenches(geometry, motions, parameters), gradient
 
 
-def gather_wrenches(geometry: Geometry, motions: Sequence[Motion],
-                    parameters: Sequence[Scalar]) -> list[Scalar]:
+def gather_wrenches(geometry: Geometry, motions: Sequence[Motion], parameters: Scalars
+                   ) -> list[Scalar]:
     """Efforts of the joints under the wrenches that the motions ask for, from tip to base."""
     forces: list[Vector] = [ZERO] * len(motions)
     moments: list[Vector] = [ZERO] * len(motions)

@@ -14,7 +14,7 @@ number or a formula; all arithmetic works on both.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -23,6 +23,7 @@ from robot_dynamics.errors import DimensionError
 
 Number: TypeAlias = 'int | float | Fraction'
 Scalar: TypeAlias = 'Formula | int | float | Fraction'
+Scalars: TypeAlias = 'Sequence[Scalar]'
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,10 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.elastic.joints import ElasticJoints
-from robot_dynamics.errors import ModelError, UnknownNameError, one_of, shown
+from robot_dynamics.errors import ModelError, shown
 from robot_dynamics.model.dh_fields import Fields, TextLoader
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.model.shipped import candidate_folders
+from robot_dynamics.model.shipped import resolve_file, shipped_files
 from robot_dynamics.model.urdf_document import (
     Element,
     expanded_text,
@@ -74,25 +74,13 @@ _KEPT_TAGS = {
 
 def shipped_elastic_joints() -> dict[str, Path]:
     """Files ``config/elastic/<robot>.yaml`` of this package by name, in order."""
-    for folder in candidate_folders('config'):
-        files = sorted((folder / 'elastic').glob('*.yaml'))
-        if files:
-            return {path.stem: path for path in files}
-    return {}
+    return {path.stem: path for path in shipped_files('config', 'elastic/*.yaml')}
 
 
 def resolve_elastic_joints(name_or_path: str | os.PathLike[str]) -> Path:
     """Path of a file that exists, or of one of this package by name; else an error lists these."""
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path.resolve()
-    files = shipped_elastic_joints()
-    name = os.fspath(name_or_path)
-    if name in files:
-        return files[name]
-    raise UnknownNameError('is neither a file nor the name of elastic joints of this package',
-                           subject=name or "''",
-                           remedy=f'give the path of a YAML file; {one_of(files, name)}')
+    return resolve_file(name_or_path, shipped_elastic_joints,
+                        'the name of elastic joints of this package', '.yaml')
 
 
 def read_elastic_tags(description: str | bytes | os.PathLike[str]) -> Tags:

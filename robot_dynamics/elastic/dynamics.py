@@ -325,9 +325,8 @@ def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = '
                             seed: int = 0) -> BaseParameters:
     """Base parameters of a robot with measured links and motors.
 
-    As in eqs. 39 to 41 of Zollo et al., "Identification of Dynamic Parameters for Robots
-    with Elastic Joints": a parameter has no effect, or is identifiable in combination with
-    others, or by itself.
+    As in eqs. 39 to 41 of Zollo et al.: a parameter has no effect, or is identifiable in
+    combination with others, or by itself.
 
     Parameters
     ----------

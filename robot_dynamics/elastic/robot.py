@@ -85,9 +85,8 @@ class ElasticRobot(Rebuilt):
     links : Robot
         The robot as it would be with rigid joints. *Bodies* are links with the stators that
         stand on them and with the rotors: their masses, their inertia across their axes,
-        and their inertia about their axes at rest (Zollo et al.,
-        "Identification of Dynamic Parameters for Robots with Elastic Joints", eq. A.14);
-        see `with_motors`. Friction of the description is not used: the motors have it.
+        and their inertia about their axes at rest (Zollo et al., eq. A.14); see `with_motors`.
+        Friction of the description is not used: the motors have it.
     joints : ElasticJoints
         Motors, gears and springs, one a joint.
     is_coupled : bool
@@ -228,8 +227,7 @@ def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
 
     The motor of joint i stands on the link before that joint; one that stands on the base
     moves nothing. Of its rotor a body has the mass, and the inertia it has when it does
-    not turn (Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
-    Joints", eq. A.14)::
+    not turn (Zollo et al., eq. A.14)::
 
         m = m_l + m_m,    c = m_l p_l + m_m p_m,    I = I_l + I_m + m_m [p_m]^T [p_m]
 

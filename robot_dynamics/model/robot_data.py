@@ -184,7 +184,11 @@ class RobotData(Rebuilt):
         _check_frames(self.frames, self.n_bodies)
         _check_limits(self.velocity_names, limits)
         for name in ('damping', 'friction', 'armature'):
-            _check_not_negative(name, self.velocity_names, getattr(self, name))
+            values = getattr(self, name)
+            for k in np.flatnonzero(values < 0.0).tolist():
+                raise ModelError(f'has the negative {name} {values[k]:g}',
+                                 subject=self.velocity_names[k],
+                                 remedy=f'give a {name} of zero or more')
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -358,19 +362,16 @@ def _check_names(kind: str, names: Iterable[str]) -> None:
 
 
 def _check_joint_types(bodies: Sequence[str], joint_types: IntArray) -> None:
-    kinds = tuple(JointType)
-    for body, kind in zip(bodies, joint_types, strict=True):
-        if kind not in kinds:
-            raise ModelError(f'has a joint of the unknown type {kind}', subject=body,
-                             remedy='use the values of JointType')
+    for k in np.flatnonzero(~np.isin(joint_types, list(JointType))).tolist():
+        raise ModelError(f'has a joint of the unknown type {joint_types[k]}', subject=bodies[k],
+                         remedy='use the values of JointType')
 
 
 def _check_axes(bodies: Sequence[str], axes: FloatArray) -> None:
-    for body, axis in zip(bodies, axes, strict=True):
-        length = float(np.linalg.norm(axis))
-        if abs(length - 1.0) > _ROUNDING:
-            raise ModelError(f'must have a joint axis of length 1, got {length:g}', subject=body,
-                             remedy='give a unit axis')
+    lengths = np.linalg.norm(axes, axis=1)
+    for k in np.flatnonzero(np.abs(lengths - 1.0) > _ROUNDING).tolist():
+        raise ModelError(f'must have a joint axis of length 1, got {lengths[k]:g}',
+                         subject=bodies[k], remedy='give a unit axis')
 
 
 def _check_several(robot: RobotData) -> None:
@@ -404,9 +405,9 @@ def _check_poses(names: Sequence[str], poses: FloatArray) -> None:
     skewed = np.abs(rotations @ np.swapaxes(rotations, 1, 2) - np.eye(3)).max(axis=(1, 2))
     wrong = ((skewed > _ROUNDING) | (np.linalg.det(rotations) < 0.0)
              | np.any(poses[:, 3] != (0.0, 0.0, 0.0, 1.0), axis=1))
-    if np.any(wrong):
+    for k in np.flatnonzero(wrong).tolist():
         raise ModelError('has a pose that is not a rotation and a translation',
-                         subject=names[int(np.argmax(wrong))],
+                         subject=names[k],
                          remedy='give [[R, p], [0, 0, 0, 1]] with a rotation matrix R')
 
 
@@ -432,10 +433,3 @@ def _check_limits(joints: Sequence[str], limits: JointLimits) -> None:
             if value <= 0.0:
                 raise ModelError(f'must have a positive {quantity} limit, got {value:g}',
                                  subject=joint, remedy='use nan for an unknown limit')
-
-
-def _check_not_negative(name: str, joints: Sequence[str], values: FloatArray) -> None:
-    if np.any(values < 0.0):
-        k = int(np.argmax(values < 0.0))
-        raise ModelError(f'has the negative {name} {values[k]:g}', subject=joints[k],
-                         remedy=f'give a {name} of zero or more')

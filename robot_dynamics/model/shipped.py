@@ -8,14 +8,13 @@ import os
 import re
 import site
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from robot_dynamics.errors import ModelError, UnknownNameError, one_of
 
 _PACKAGE = 'robot_dynamics'
-_SUFFIXES = ('.urdf', '.yaml')
 # Text given in place of a path must not fill the message.
 _LONGEST_LABEL = 200
 
@@ -40,14 +39,12 @@ def shipped_robots() -> dict[str, Path]:
     >>> list(shipped_robots())[:2]
     ['arm7', 'planar_2r']
     """
-    folders = list(candidate_folders('urdf'))
-    for folder in folders:
-        files = sorted(path for path in folder.glob('*') if path.suffix in _SUFFIXES)
-        if files:
-            return {path.stem if path.suffix == '.urdf' else path.name: path for path in files}
-    raise ModelError('of this package are not installed', subject='robot descriptions',
-                     remedy='install the package again; looked in '
-                            + ', '.join(str(folder) for folder in folders))
+    files = shipped_files('urdf', '*.urdf', '*.yaml')
+    if not files:
+        raise ModelError('of this package are not installed', subject='robot descriptions',
+                         remedy='install the package again; looked in '
+                                + ', '.join(map(str, candidate_folders('urdf'))))
+    return {path.stem if path.suffix == '.urdf' else path.name: path for path in files}
 
 
 def resolve_robot(name_or_path: str | Path) -> Path:
@@ -70,17 +67,21 @@ def resolve_robot(name_or_path: str | Path) -> Path:
     >>> resolve_robot('arm7').name
     'arm7.urdf'
     """
+    return resolve_file(name_or_path, shipped_robots, 'a robot of this package', '.urdf')
+
+
+def resolve_file(name_or_path: str | os.PathLike[str], shipped: Callable[[], Mapping[str, Path]],
+                 kind: str, suffix: str) -> Path:
+    """Path of a file that exists, or of a shipped one by name, with or without its suffix."""
     path = _existing(name_or_path)
     if path is not None:
         return path.resolve()
-    robots = shipped_robots()
-    name = str(name_or_path)
-    found = robots.get(name.removesuffix('.urdf'))
-    if found is not None:
-        return found
-    raise UnknownNameError('is neither a file nor a robot of this package',
-                           subject=name or "''",
-                           remedy='give the path of a URDF; ' + one_of(robots, name))
+    files, name = shipped(), str(name_or_path)
+    found = files.get(name.removesuffix(suffix))
+    if found is None:
+        raise UnknownNameError(f'is neither a file nor {kind}', subject=name or "''",
+                               remedy=f'give the path of a file; {one_of(files, name)}')
+    return found
 
 
 def shipped_or(source: Any, suffix: str) -> Any:
@@ -123,13 +124,22 @@ def file_content(path: str, most: int, kind: str, missing: str) -> tuple[bytes, 
     raise ModelError('does not exist', subject=label, remedy=missing)
 
 
-def _existing(name_or_path: str | Path) -> Path | None:
+def _existing(name_or_path: str | os.PathLike[str]) -> Path | None:
     """The path, if there is such a file."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):  # Not a path at all.
         path = Path(name_or_path).expanduser()
         if path.is_file():
             return path
     return None
+
+
+def shipped_files(folder: str, *patterns: str) -> list[Path]:
+    """Files of the first of the `candidate_folders` that has some, in order."""
+    for candidate in candidate_folders(folder):
+        files = sorted(path for pattern in patterns for path in candidate.glob(pattern))
+        if files:
+            return files
+    return []
 
 
 def candidate_folders(kind: str) -> Iterator[Path]:
