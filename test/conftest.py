@@ -28,7 +28,7 @@ else:
 os.environ.setdefault('ROBOT_DYNAMICS_BACKEND', 'numba')
 
 # Matrices of an arm are small: threads of OpenBLAS cost more than they save, and with a test on
-# every core they wait for each other. Nodes and commands use one, too.
+# every core they wait for each other. Commands and the systems they start have one, too.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 REPOSITORY = Path(__file__).resolve().parent.parent

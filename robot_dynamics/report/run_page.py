@@ -9,22 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report import page
 from robot_dynamics.report.files import write_file
-from robot_dynamics.report.page import (
-    Html,
-    Page,
-    bars,
-    chart,
-    facts,
-    pair,
-    part,
-    section,
-    table,
-    tabs,
-    tile,
-    tiles,
-    titled,
-)
 from robot_dynamics.report.recording import Recording, read_recording
 from robot_dynamics.report.run_charts import draw_figure, run_charts
 from robot_dynamics.report.summary import Summary, interrupted, latency, ratio, summarize, verdict
@@ -140,76 +126,78 @@ def run_page(recording: Recording, summary: Summary, robot: Robot | None,
         Facts that the recording does not hold.
     """
     story = story or Story()
-    loop = summary.loop
-    page = Page(robot.name if robot is not None else recording.controller, verdict(summary),
-                story.text, [
-        Html(part('run.html').replace('{{unit}}', summary.unit)),
-        _tiles(summary),
-        section(f'Every joint, {" and ".join(summary.compared)}', _windows(summary),
-                _joint_table(summary)),
-        section('Torque by its parts',
+    loop, before, after = summary.loop, summary.before, summary.after
+    return page.Page(
+        robot.name if robot is not None else recording.controller, verdict(summary), story.text, [
+            page.Html(page.part('run.html').replace('{{unit}}', summary.unit)),
+            page.tiles(_tiles(summary)),
+            page.section(
+                f'Every joint, {" and ".join(summary.compared)}',
+                'Root mean square of the tracking error over '
+                f'{before.window.start:.1f} to {before.window.end:.1f} s and over '
+                f'{after.window.start:.1f} to {after.window.end:.1f} s.', _joint_table(summary)),
+            page.section(
+                'Torque by its parts',
                 'Parts of the model torque for this motion, joint by joint, and the torque that '
                 'the drives delivered. The difference between them is the error of the model.',
-                tabs('Joint', 'torque-tabs'),
-                chart('torque', 'Torque parts of the chosen joint over time')),
-        section('Estimates of the controller',
+                page.tabs('Joint', 'torque-tabs'),
+                page.chart('torque', 'Torque parts of the chosen joint over time')),
+            page.section(
+                'Estimates of the controller',
                 'Ten parameters a link are estimated. Only some of their combinations act on the '
                 'joints: single masses can differ from the true ones although the torque is '
                 'right. The error above is what counts. Dotted lines are true masses, where they '
                 'are known.',
-                chart('estimates', 'Estimated mass of every link over time',
-                      titled('Estimated mass of every link', 'kg'))),
-        section('The loop',
+                page.chart('estimates', 'Estimated mass of every link over time',
+                           page.titled('Estimated mass of every link', 'kg'))),
+            page.section(
+                'The loop',
                 f'{loop.state_rate:.1f} joint states and {loop.command_rate:.1f} commands a '
-                'second, between separate processes, over DDS. From the stamp of a joint state to '
-                'its command published: '
-                + latency(loop)
-                + '. Heights of the histograms are square roots, so that single late cycles show.',
-                pair(chart('period', 'Histogram of the period',
-                           titled('Period between joint states', 'ms'), is_wide=False,
-                           has_legend=False),
-                     chart('latency', 'Histogram of the latency',
-                           titled('Joint state to command published', 'ms'), is_wide=False,
-                           has_legend=False)),
-                chart('loop', 'Worst period and latency over time',
-                      titled('Worst in every tenth of a second', 'ms'))),
-        section('What ran', facts(story.facts or [('controller', recording.controller)])),
-    ], notice=interrupted(summary.interruptions) if summary.interruptions else '',
-                without_scripts='The charts and the moving arm need JavaScript; the tables do '
-                                'not.')
-    return page.render(run_charts(recording, summary, robot, story.truth), 'arm.js', 'report.js')
+                'second, between separate processes, over DDS. From the stamp of a joint state '
+                f'to its command published: {latency(loop)}. Heights of the histograms are square '
+                'roots, so that single late cycles show.',
+                page.pair(
+                    page.chart('period', 'Histogram of the period',
+                               page.titled('Period between joint states', 'ms'), is_wide=False,
+                               has_legend=False),
+                    page.chart('latency', 'Histogram of the latency',
+                               page.titled('Joint state to command published', 'ms'),
+                               is_wide=False, has_legend=False)),
+                page.chart('loop', 'Worst period and latency over time',
+                           page.titled('Worst in every tenth of a second', 'ms'))),
+            page.section('What ran',
+                         page.facts(story.facts or [('controller', recording.controller)])),
+        ], notice=interrupted(summary.interruptions) if summary.interruptions else '',
+        without_scripts='The charts and the moving arm need JavaScript; the tables do not.',
+    ).render(run_charts(recording, summary, robot, story.truth), 'arm.js', 'report.js')
 
 
-def _tiles(summary: Summary) -> Html:
+def _tiles(summary: Summary) -> list[page.Html]:
     loop, (first, last) = summary.loop, summary.compared
-    out = [tile(figures(1e3 * summary.before.total), f'RMS error {first}', summary.unit, 'before'),
-           tile(figures(1e3 * summary.after.total), f'RMS error {last}', summary.unit, 'after')]
+    out = [page.tile(figures(1e3 * summary.before.total), f'RMS error {first}', summary.unit,
+                     'before'),
+           page.tile(figures(1e3 * summary.after.total), f'RMS error {last}', summary.unit,
+                     'after')]
     if summary.adaptation_start is not None:
-        out.append(tile(figures(summary.improvement, 2), 'smaller', 'times'))
-    out.append(tile(f'{loop.state_rate:.1f}', 'loop rate', 'Hz'))
+        out.append(page.tile(figures(summary.improvement, 2), 'smaller', 'times'))
+    out.append(page.tile(f'{loop.state_rate:.1f}', 'loop rate', 'Hz'))
     if not math.isnan(loop.latency_median):
-        out += [tile(f'{1e3 * loop.latency_median:.2f}', 'median latency', 'ms'),
-                tile(f'{1e3 * loop.latency_worst:.1f}', 'worst latency', 'ms')]
-    return tiles(out)
+        out += [page.tile(f'{1e3 * loop.latency_median:.2f}', 'median latency', 'ms'),
+                page.tile(f'{1e3 * loop.latency_worst:.1f}', 'worst latency', 'ms')]
+    return out
 
 
-def _windows(summary: Summary) -> str:
-    before, after = summary.before.window, summary.after.window
-    return (f'Root mean square of the tracking error over {before.start:.1f} to '
-            f'{before.end:.1f} s and over {after.start:.1f} to {after.end:.1f} s.')
-
-
-def _joint_table(summary: Summary) -> Html:
+def _joint_table(summary: Summary) -> page.Html:
     before, after, (first, last) = summary.before, summary.after, summary.compared
     largest = max(before.rms.max(), after.rms.max()) or 1.0
 
     def row(name: str, bar: str, *values: float) -> tuple[str, ...]:
-        return (name, bar, *(figures(1e3 * float(value)) for value in values),
-                ratio(*values[:2]))
-    return table(
+        return (name, bar, *(figures(1e3 * float(value)) for value in values), ratio(*values[:2]))
+    return page.table(
         ('joint', '', f'RMS {first}, {summary.unit}', f'RMS {last}, {summary.unit}',
          f'worst {first}', f'worst {last}', 'RMS ratio'),
-        [row(name, bars((values[0] / largest, 'before'), (values[1] / largest, 'after')), *values)
+        [row(name, page.bars((values[0] / largest, 'before'), (values[1] / largest, 'after')),
+             *values)
          for name, *values in zip(summary.joint_names, before.rms, after.rms, before.worst,
                                   after.worst, strict=True)],
         total=row('all joints', '', before.total, after.total, before.worst.max(),
