@@ -161,13 +161,15 @@ def read_recording(path: str | Path) -> Recording:
     ...
     robot_dynamics.errors.RecordingError: no/recording does not exist; ...
     """
-    layout = _Layout()
-    recorded = read_topics(Path(path), layout.choose)
+    recorded = read_topics(Path(path), _wanted)
+    # They are in the order of the choice: joint_states is the first.
+    namespace = next(iter(recorded)).removesuffix('joint_states')
     topics = defaultdict(lambda: Topic([], []), {
-        name.removeprefix(layout.namespace): topic for name, topic in recorded.items()})
+        name.removeprefix(namespace): topic for name, topic in recorded.items()})
     # Standby controllers are recorded, too, and controllers may have been switched.
-    controller = max(layout.controllers,
-                     key=lambda name: len(topics[f'{name}/tracking_error'].messages))
+    controllers = [name.removesuffix('/tracking_error') for name in topics
+                   if name.endswith('/tracking_error')]
+    controller = max(controllers, key=lambda name: len(topics[f'{name}/tracking_error'].messages))
     tracked = topics[f'{controller}/tracking_error']
     if not topics['joint_states'].messages or not tracked.messages:
         raise RecordingError(f'has no tracking error of {controller}', subject=str(path),
@@ -203,30 +205,20 @@ def read_recording(path: str | Path) -> Recording:
         controller=controller, description=_last_text(topics['robot_description']))
 
 
-class _Layout:
-    """Finds the arm and its controllers among the topics of a recording."""
-
-    def __init__(self) -> None:
-        #: Namespace of the arm with its trailing slash.
-        self.namespace = ''
-        #: Names of its controllers below that, in alphabetical order.
-        self.controllers: tuple[str, ...] = ()
-
-    def choose(self, types: Mapping[str, str]) -> dict[str, str | None]:
-        """Topics of the arm, each with its required type."""
-        self.namespace = _before(types, '/joint_states', 'record joint_states and the topics '
-                                 'of a controller')[0] + '/'
-        below = {name.removeprefix(self.namespace): name for name in types
-                 if name.startswith(self.namespace)}
-        self.controllers = _before(below, '/tracking_error', 'record the topics of a controller')
-        wanted = {
-            'joint_states': _JOINT_STATE, COMMAND_TOPIC: None, 'robot_description': _TEXT,
-            'inverse_dynamics/torque': _JOINT_STATE,
-            **{f'inverse_dynamics/terms/{part}': _JOINT_STATE for part in TORQUE_PARTS},
-            **{f'{controller}/{name}': kind for controller in self.controllers for name, kind in (
-                ('tracking_error', _JOINT_STATE), ('command', _JOINT_STATE), ('mode', _TEXT),
-                ('parameter_estimate', _ARRAY), ('parameter_names', _TEXT), ('timing', _ARRAY))}}
-        return {below[name]: kind for name, kind in wanted.items() if name in below}
+def _wanted(types: Mapping[str, str]) -> dict[str, str | None]:
+    """Topics of the arm and its controllers, each with its required type."""
+    namespace = _before(types, '/joint_states', 'record joint_states and the topics of a '
+                                                'controller')[0] + '/'
+    below = {name.removeprefix(namespace): name for name in types if name.startswith(namespace)}
+    controllers = _before(below, '/tracking_error', 'record the topics of a controller')
+    wanted = {
+        'joint_states': _JOINT_STATE, COMMAND_TOPIC: None, 'robot_description': _TEXT,
+        'inverse_dynamics/torque': _JOINT_STATE,
+        **{f'inverse_dynamics/terms/{part}': _JOINT_STATE for part in TORQUE_PARTS},
+        **{f'{controller}/{name}': kind for controller in controllers for name, kind in (
+            ('tracking_error', _JOINT_STATE), ('command', _JOINT_STATE), ('mode', _TEXT),
+            ('parameter_estimate', _ARRAY), ('parameter_names', _TEXT), ('timing', _ARRAY))}}
+    return {below[name]: kind for name, kind in wanted.items() if name in below}
 
 
 def _before(topics: Mapping[str, str], suffix: str, remedy: str) -> tuple[str, ...]:
