@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 from xml.parsers import expat
 
 import numpy as np
@@ -127,7 +128,7 @@ def check_coordinates(robot: Robot) -> Iterator[CheckResult]:
 def check_reading(robot: Robot, urdf: str) -> list[CheckResult]:
     """Findings of the reader, and further checks of the text."""
     results = merged([*map(from_model_finding, robot.findings),
-                      *check_text(read_urdf_content(urdf), robot)])
+                      *check_text(urdf, robot)])
     if any(result.level >= Level.WARNING for result in results):
         return results
     return [ok('read', f'{robot.n_bodies} moving links, all physically consistent'), *results]
@@ -140,71 +141,61 @@ def check_weight(robot: Robot) -> list[CheckResult]:
     return check_strength(robot, effort_needs(robot))
 
 
-@dataclass
-class UrdfContent:
-    """Elements of a URDF that a `Robot` does not have.
+class _Element(NamedTuple):
+    """An element of a URDF: the tags and names from the root to it, its attributes and line."""
 
-    Links with a shape and with an inertial element, the command interfaces of each joint in
-    ``<ros2_control>``, whether there is such an element, and attributes with an expression that
-    xacro has not expanded.
-    """
-
-    shaped: set[str] = field(default_factory=set)
-    weighed: set[str] = field(default_factory=set)
-    interfaces: dict[str, set[str]] = field(default_factory=dict)
-    has_ros2_control: bool = False
-    leftovers: list[str] = field(default_factory=list)
+    tags: tuple[str, ...]
+    names: tuple[str, ...]
+    attributes: Mapping[str, str]
+    line: int
 
 
-def read_urdf_content(urdf: str) -> UrdfContent:
-    """Content of the text of a `Robot`; undeclared prefixes are accepted, as by its reader."""
-    content = UrdfContent()
+def _elements(urdf: str) -> list[_Element]:
+    """Elements of the text of a `Robot`; undeclared prefixes are accepted, as by its reader."""
+    found = []
     path: list[tuple[str, str]] = []
     parser = expat.ParserCreate('utf-8')
 
     def begin(tag: str, attributes: Mapping[str, str]) -> None:
         path.append((tag, attributes.get('name', '')))
-        tags = [tag for tag, _ in path]
-        if tags[1:2] == ['link'] and len(tags) == 3:
-            if tag in ('visual', 'collision'):
-                content.shaped.add(path[1][1])
-            elif tag == 'inertial':
-                content.weighed.add(path[1][1])
-        elif tags[1:2] == ['ros2_control']:
-            content.has_ros2_control = True
-            if tags[2:] == ['joint', 'command_interface']:
-                content.interfaces.setdefault(path[2][1], set()).add(path[3][1])
-        for name, value in attributes.items():
-            if '${' in value or '$(' in value:
-                content.leftovers.append(f'<{tag} {name}="{value[:60]}"> in line '
-                                         f'{parser.CurrentLineNumber}')
+        tags, names = zip(*path, strict=True)
+        found.append(_Element(tags, names, attributes, parser.CurrentLineNumber))
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = lambda tag: path.pop()
     parser.Parse(urdf.lstrip().encode(), True)
-    return content
+    return found
 
 
 @collected
-def check_text(content: UrdfContent, robot: Robot) -> Iterator[CheckResult]:
+def check_text(urdf: str, robot: Robot) -> Iterator[CheckResult]:
     """Check for xacro expressions, links without inertia and joints without effort command."""
-    if content.leftovers:
-        yield warning('xacro', f'unexpanded: {listed(content.leftovers, _MOST_LEFTOVERS)}',
+    elements = _elements(urdf)
+    leftovers = [f'<{element.tags[-1]} {name}="{value[:60]}"> in line {element.line}'
+                 for element in elements for name, value in element.attributes.items()
+                 if '${' in value or '$(' in value]
+    if leftovers:
+        yield warning('xacro', f'unexpanded: {listed(leftovers, _MOST_LEFTOVERS)}',
                       'expand the file with xacro; readers of these elements get no values')
+
+    def names(*tags: str) -> set[tuple[str, ...]]:
+        return {element.names[1:] for element in elements if element.tags[1:] == tags}
+
+    shaped, weighed = ({link for tag in tags for link, _ in names('link', tag)}
+                       for tags in (('visual', 'collision'), ('inertial',)))
     massless = [name for name, frame in robot.frames.items()
-                if frame.body >= 0 and name in content.shaped - content.weighed]
+                if frame.body >= 0 and name in shaped - weighed]
     if massless:
         verb = 'has' if len(massless) == 1 else 'have'
         yield note(listed(massless), f'{verb} a shape and no <inertial>, so no weight',
                    'add <inertial> unless the mass is included in the parent link')
-    uncommanded = [name for name in robot.joint_names
-                   if 'effort' not in content.interfaces.get(name, ())]
-    if content.has_ros2_control and uncommanded:
-        offered = sorted(set().union(*(content.interfaces.get(name, set())
-                                       for name in uncommanded)))
+    commands = {command[1:] for command in names('ros2_control', 'joint', 'command_interface')}
+    uncommanded = [name for name in robot.joint_names if (name, 'effort') not in commands]
+    if names('ros2_control') and uncommanded:
+        offered = ', '.join(sorted({kind for joint, kind in commands if joint in uncommanded}))
         yield warning(
             listed(uncommanded), 'cannot be commanded an effort: <ros2_control> offers '
-            + (f'{", ".join(offered)} only' if offered else 'no command interface'),
+            + (f'{offered} only' if offered else 'no command interface'),
             'use hardware with an effort interface, add <command_interface name="effort"/>, or '
             'leave the joint out by the parameter joints')
 

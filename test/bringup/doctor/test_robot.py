@@ -18,7 +18,6 @@ from robot_dynamics.bringup.doctor.robot import (
     check_text,
     effort_needs,
     reach,
-    read_urdf_content,
 )
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
@@ -119,7 +118,7 @@ def urdf(*, mesh='package://x/a.stl', hand=INERTIAL, control=''):
 
 
 def results(text):
-    return check_text(read_urdf_content(text), Robot.from_urdf(text.encode()))
+    return check_text(text, Robot.from_urdf(text.encode()))
 
 
 def control(*joints):
