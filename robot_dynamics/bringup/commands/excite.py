@@ -27,6 +27,7 @@ from robot_dynamics.identification.excitation.objective import OBJECTIVES, TERMS
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.identification.excitation.playback import check_plan
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.words import columns
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,19 +106,15 @@ def summary(plan: ExcitationPlan, made: Design) -> list[str]:
     motion = plan.motion
     parts = {'position': made.use.position, 'speed': made.use.velocity,
              'acceleration': made.use.acceleration, 'effort': made.use.effort}
-    width = max(len('joint'), *map(len, plan.joint_names))
-    lines = [
+    use = [(name, *(f'{100 * part[k]:.0f} %' for part in parts.values()))
+           for k, name in enumerate(plan.joint_names)]
+    return [
         f'{motion.duration:g} s for {made.rank} base parameters of {plan.robot_name}, designed '
         f'in {made.seconds:.1f} s',
         f'condition number {made.condition:.3g}, of random motions within the same limits '
         f'{made.random_condition:.3g} (median of {len(made.random_conditions)}); restarts: '
         + ', '.join(f'{value:.3g}' for value in made.restarts),
-        '', 'use of limits, at any time:',
-        f'{"joint":<{width}} ' + ' '.join(f'{name:>12}' for name in parts)]
-    for k, name in enumerate(plan.joint_names):
-        lines.append(f'{name:<{width}} ' + ' '.join(f'{100 * part[k]:10.0f} %'
-                                                    for part in parts.values()))
-    return lines
+        '', 'use of limits, at any time:', *columns(('joint', *parts), use, '')]
 
 
 def _clearance(options: argparse.Namespace, robot: Robot, urdf: str | None) -> Clearance | None:

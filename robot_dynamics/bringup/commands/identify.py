@@ -234,9 +234,6 @@ def _live_log(robot: Robot, settings: DatasetSettings, seconds: float, namespace
 def _identify_servos(inputs: Inputs) -> _Result:
     """Result for the drives of servos."""
     section = inputs.content[OUTPUT_ERROR]
-    if not isinstance(section, Mapping):
-        raise ParameterError('must be a mapping', subject=OUTPUT_ERROR,
-                             remedy='give logs, keys and servo')
     settings = output_error_settings(section)
     robot = inputs.robot
     logs = _servo_logs(inputs, section)
