@@ -7,5 +7,5 @@ from robot_dynamics.bringup.launching.actions import system_launch
 
 
 def generate_launch_description():
-    return system_launch([argument.name for argument in DEMO_SYSTEM], demo_actions,
-                         arguments=DEMO_SYSTEM, extra=DEMO_ARGUMENTS, plant='loaded')
+    return system_launch(tuple(DEMO_SYSTEM), demo_actions, arguments=DEMO_SYSTEM,
+                         extra=DEMO_ARGUMENTS)

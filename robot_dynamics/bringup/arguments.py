@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from robot_dynamics.bringup.plants import shipped_plants
@@ -15,53 +14,58 @@ from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.controllers import CONTROLLERS
 
+#: Default and help of arguments, by their name in launch files.
+Arguments = Mapping[str, tuple[Any, str]]
 
-@dataclass(frozen=True)
-class Argument:
-    """One argument: its name in launch files, also that of a field of `System`, and its help."""
-
-    name: str
-    text: str
-
-    @property
-    def default(self) -> Any:
-        """Default value; its type is the type of the argument."""
-        return getattr(System(), self.name)
-
-
-def _controllers(names: Iterable[str]) -> Argument:
-    return Argument('controller', 'Controller of the arm: ' + ', '.join(
-        f'{name} ({CONTROLLERS[name].text})' for name in names) + '.')
-
-
+_DEFAULTS = System()
 _PLANTS = 'How the simulated arm differs from the model of the controller: ' \
     + ', '.join(shipped_plants())
 
-ARGUMENTS = (
-    Argument('robot', 'Name of a robot of this package, or path of a URDF, xacro or DH file.'),
-    _controllers(CONTROLLERS),
-    Argument('standby', 'Controllers that wait for robot-dynamics switch, separated by commas, '
-             'of ' + ', '.join(SWITCHABLE) + '; or all.'),
-    Argument('plant', _PLANTS + ', path of a parameter file, or none (the arm and its driver run '
-             'already).'),
-    Argument('rate', 'Joint states per second, Hz.'),
-    Argument('elastic_joints', 'Motors and springs, where joints are elastic: path of a file '
-             '(docs/elastic.md), name of one of this package, or description (tags ros2_control '
-             'of the URDF); empty: chosen for the robot where the controller is elastic_pd, '
-             'rigid joints elsewhere.'),
-    Argument('use_sim_time', 'Whether time comes from /clock.'),
-    Argument('namespace', 'Namespace of every node and topic.'),
-    Argument('seed', 'Seed of the reference and of the noise.'),
-    Argument('identified', 'Folder written by robot-dynamics identify: all nodes but the '
-             'simulated arm then use the identified model.'),
-)
+
+def _controllers(names: Iterable[str]) -> str:
+    return 'Controller of the arm: ' + ', '.join(
+        f'{name} ({CONTROLLERS[name].text})' for name in names) + '.'
+
+
+#: Those of a system, named as its fields. The type of a default is that of the argument.
+ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
+    'robot': 'Name of a robot of this package, or path of a URDF, xacro or DH file.',
+    'controller': _controllers(CONTROLLERS),
+    'standby': 'Controllers that wait for robot-dynamics switch, separated by commas, of '
+               + ', '.join(SWITCHABLE) + '; or all.',
+    'plant': _PLANTS + ', path of a parameter file, or none (the arm and its driver run already).',
+    'rate': 'Joint states per second, Hz.',
+    'elastic_joints': 'Motors and springs, where joints are elastic: path of a file '
+                      '(docs/elastic.md), name of one of this package, or description (tags '
+                      'ros2_control of the URDF); empty: chosen for the robot where the '
+                      'controller is elastic_pd, rigid joints elsewhere.',
+    'use_sim_time': 'Whether time comes from /clock.',
+    'namespace': 'Namespace of every node and topic.',
+    'seed': 'Seed of the reference and of the noise.',
+    'identified': 'Folder written by robot-dynamics identify: all nodes but the simulated arm '
+                  'then use the identified model.',
+}.items()}
 
 #: Those of the demo, which needs a simulated arm and a controller.
-DEMO_SYSTEM = tuple(
-    {'controller': _controllers(name for name, row in CONTROLLERS.items() if row.node),
-     'plant': Argument('plant', _PLANTS + ', or path of a parameter file.')
-     }.get(argument.name, argument)
-    for argument in ARGUMENTS if argument.name in ('robot', 'controller', 'plant', 'rate', 'seed'))
+DEMO_SYSTEM = {
+    'robot': ARGUMENTS['robot'],
+    'controller': (_DEFAULTS.controller, _controllers(
+        name for name, row in CONTROLLERS.items() if row.node)),
+    'plant': ('loaded', _PLANTS + ', or path of a parameter file.'),
+    'rate': ARGUMENTS['rate'],
+    'seed': ARGUMENTS['seed'],
+}
+
+
+def add_options(parser: argparse.ArgumentParser, arguments: Arguments) -> None:
+    """Add arguments to a command line."""
+    for name, (default, text) in arguments.items():
+        flag = f'--{name.replace("_", "-")}'
+        if isinstance(default, bool):
+            parser.add_argument(flag, action='store_true', help=text)
+        else:
+            parser.add_argument(flag, type=type(default), default=default, metavar=name.upper(),
+                                help=text)
 
 
 def add_place(parser: argparse.ArgumentParser, arm: str, namespace: str | None = '') -> None:
@@ -106,11 +110,10 @@ def system_from_texts(texts: Mapping[str, str], **options: Any) -> System:
     Missing arguments keep their default; `options` are further fields of `System`.
     """
     values = {}
-    for argument in ARGUMENTS:
-        if argument.name in texts:
-            text, kind = texts[argument.name], type(argument.default)
-            values[argument.name] = parse_bool(argument.name, text) if kind is bool \
-                else parse_number(argument.name, text, kind, argument.default)
+    for name, (default, _) in ARGUMENTS.items():
+        if name in texts:
+            values[name] = parse_bool(name, texts[name]) if isinstance(default, bool) \
+                else parse_number(name, texts[name], type(default), default)
     return System(**{**options, **values})
 
 

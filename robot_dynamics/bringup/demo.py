@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.bringup.arguments import DEMO_SYSTEM, parse_number
+from robot_dynamics.bringup.arguments import DEMO_SYSTEM, add_options, parse_number
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.plants import NO_PLANT
@@ -138,23 +138,22 @@ def first_pose(robot: str, seed: int) -> tuple[float, ...]:
     return tuple(motion.sample(0.0)[0].tolist())
 
 
+#: Default and help of the arguments of the demo, beside those of its system.
+DEMO_ARGUMENTS = {
+    'seconds': (28.0, 'Time for which the arm follows its reference.'),
+    'output': (OUTPUT, 'Folder for the recording and the report.'),
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the demo to a parser."""
-    defaults = make_plan()
-    for argument in DEMO_SYSTEM:
-        value = getattr(defaults.system, argument.name)
-        parser.add_argument(f'--{argument.name}', type=type(value), default=value,
-                            metavar=argument.name.upper(), help=argument.text)
-    parser.add_argument('--seconds', type=float, default=defaults.seconds, metavar='SECONDS',
-                        help='Time for which the arm follows its reference.')
-    parser.add_argument('--output', type=Path, default=defaults.output, metavar='FOLDER',
-                        help='Folder for the recording and the report.')
+    add_options(parser, {**DEMO_SYSTEM, **DEMO_ARGUMENTS})
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the demo with parsed options; return the exit status."""
-    plan = make_plan(seconds=options.seconds, output=options.output, **{
-        argument.name: getattr(options, argument.name) for argument in DEMO_SYSTEM})
+    plan = make_plan(**{name: getattr(options, name)
+                        for name in (*DEMO_SYSTEM, *DEMO_ARGUMENTS)})
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
@@ -334,13 +333,6 @@ class Watch:
         if not self._plan.learns:
             return 'tracking'
         return 'adapting' if progress.learns else 'estimates frozen'
-
-
-#: Default and text of the launch arguments of the demo, beside those of a system.
-DEMO_ARGUMENTS = {
-    'seconds': (f'{make_plan().seconds:g}', 'Time for which the arm follows its reference.'),
-    'output': (str(make_plan().output), 'Folder for the recording and the report.'),
-}
 
 
 def demo_actions(system: System, seconds: str, output: str) -> list[Any]:

@@ -8,12 +8,12 @@ from robot_dynamics.errors import BringupError
 
 
 def test_defaults_survive_being_text():
-    texts = {argument.name: launch_text(argument.default) for argument in ARGUMENTS}
+    texts = {name: launch_text(default) for name, (default, _) in ARGUMENTS.items()}
     assert system_from_texts(texts) == System()
 
 
 def test_the_arguments_that_were_promised_are_there():
-    assert {argument.name for argument in ARGUMENTS} >= {
+    assert set(ARGUMENTS) >= {
         'robot', 'controller', 'plant', 'rate', 'use_sim_time', 'namespace'}
 
 

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.bringup.arguments import ARGUMENTS
+from robot_dynamics.bringup.arguments import ARGUMENTS, add_options
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.plants import NO_PLANT, find_plant
@@ -26,13 +26,7 @@ from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    for argument in ARGUMENTS:
-        flag = f'--{argument.name.replace("_", "-")}'
-        if isinstance(argument.default, bool):
-            parser.add_argument(flag, action='store_true', help=argument.text)
-        else:
-            parser.add_argument(flag, type=type(argument.default), default=argument.default,
-                                metavar=argument.name.upper(), help=argument.text)
+    add_options(parser, ARGUMENTS)
     parser.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
     parser.add_argument('--excitation', default='', metavar='FILE',
                         help='Move the arm along this plan of robot-dynamics excite, record it '
@@ -46,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the system until it is stopped or finished; return the exit status."""
-    values = {argument.name: getattr(options, argument.name) for argument in ARGUMENTS}
+    values = {name: getattr(options, name) for name in ARGUMENTS}
     is_excited = bool(options.excitation)
     if options.seconds is not None and not options.seconds > 0.0:
         raise BringupError(f'must be above 0 s, got {options.seconds:g}', subject='--seconds',

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.bringup.arguments import ARGUMENTS, Argument, launch_text, system_from_texts
+from robot_dynamics.bringup.arguments import ARGUMENTS, Arguments, launch_text, system_from_texts
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess, enclave_arguments, starter_environment
@@ -25,13 +25,13 @@ _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this
 
 
 def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = System.processes, *,
-                  arguments: Iterable[Argument] = ARGUMENTS,
-                  extra: Mapping[str, tuple[str, str]] | None = None, **values: Any) -> Any:
+                  arguments: Arguments = ARGUMENTS, extra: Arguments | None = None, **values: Any
+                  ) -> Any:
     """Launch description of a system with the launch arguments `names`.
 
-    `extra` has default and text of further arguments, by name. `values` are defaults of the
-    arguments, and fixed values of other fields of `System`. `make` gets the system
-    and the texts of the arguments `extra`; it returns processes or actions.
+    `extra` are further arguments. `values` are defaults of the arguments, and fixed values of
+    other fields of `System`. `make` gets the system and the texts of the arguments `extra`; it
+    returns processes or actions.
     """
     from launch import LaunchDescription
     from launch.actions import DeclareLaunchArgument, OpaqueFunction
@@ -40,11 +40,10 @@ def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = Sys
     fixed = {name: value for name, value in values.items() if name not in names}
     texts = {'robot': _ROBOT_OR_TOPIC} if values.get('robot') == '' else {}
     declared = [DeclareLaunchArgument(
-        argument.name, description=texts.get(argument.name, argument.text),
-        default_value=launch_text(values.get(argument.name, argument.default)))
-        for argument in arguments if argument.name in names]
-    declared += [DeclareLaunchArgument(name, default_value=default, description=text)
-                 for name, (default, text) in extra.items()]
+        name, default_value=launch_text(values.get(name, default)),
+        description=texts.get(name, text))
+        for name, (default, text) in {**arguments, **extra}.items()
+        if name in names or name in extra]
 
     def start(context: Any) -> list[Any]:
         given, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
