@@ -18,6 +18,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+#: No length, mass or inertia of a robot is this large, in SI units.
+MAX_MAGNITUDE = 1e12
+
 # Kinds of numpy's types that hold real numbers: truth values, integers, floats.
 _REAL = 'biuf'
 _LARGEST = float(np.finfo(np.float64).max)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from itertools import chain, count
@@ -109,8 +109,8 @@ class JointDescription:
     parent: str
     child: str
     placement: FloatArray
-    axis: FloatArray
-    link_offset: FloatArray
+    axis: FloatArray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    link_offset: FloatArray = field(default_factory=lambda: np.zeros(3))
     limit: LimitDescription | None = None
     soft_range: tuple[float, float] | None = None
     damping: float = 0.0
@@ -268,9 +268,7 @@ def _on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
             raise ModelError('is a floating base already', subject=joint.name,
                              remedy='leave floating_base out')
     world, name = _unused(_WORLD, tree.links), _unused(_FLOATING_BASE, tree.joints)
-    floating = JointDescription(
-        name=name, kind=JointKind.FLOATING, parent=world, child=base, placement=np.eye(4),
-        axis=np.array([1.0, 0.0, 0.0]), link_offset=np.zeros(3))
+    floating = JointDescription(name, JointKind.FLOATING, world, base, np.eye(4))
     others = {key: joint for key, joint in tree.joints.items() if joint.child != base}
     return RobotTree(tree.name, {world: LinkDescription(world), **tree.links},
                      {name: floating, **others}), world

@@ -155,32 +155,27 @@ def _tree(table: Fields, convention: Convention, findings: list[Finding]) -> Rob
     order = inertia_order(table)
     links = {base: LinkDescription(base)}
     joints: dict[str, JointDescription] = {}
+
+    def add(joint: JointDescription, parameters: FloatArray | None = None) -> None:
+        for name, taken, kind in ((joint.child, links, 'link'), (joint.name, joints, 'joint')):
+            if name in taken:
+                raise ModelError(f'is the name of two {kind}s', subject=name,
+                                 remedy='rename one of them' + (
+                                     f' ({TOOL_FRAME!r} is the frame after the last link)'
+                                     if name.startswith(TOOL_FRAME) else ''))
+        links[joint.child] = LinkDescription(joint.child, parameters)
+        joints[joint.name] = joint
+
     parent, carrier = base, table.pose('base')
     for row in _rows(table, convention):
-        joint = _joint(row, convention, parent, carrier, findings)
-        _check_new(joint.child, links, 'link')
-        _check_new(joint.name, joints, 'joint')
-        links[joint.child] = LinkDescription(joint.child, inertial_parameters(row, order))
-        joints[joint.name] = joint
-        parent, carrier = joint.child, np.eye(4)
-    _check_new(TOOL_FRAME, links, 'link')
-    links[TOOL_FRAME] = LinkDescription(TOOL_FRAME)
-    fixed = f'{TOOL_FRAME}_fixed'
-    _check_new(fixed, joints, 'joint')
-    joints[fixed] = JointDescription(
-        name=fixed, kind=JointKind.FIXED, parent=parent, child=TOOL_FRAME,
-        placement=table.pose('tool'), axis=np.array([0.0, 0.0, 1.0]), link_offset=np.zeros(3))
+        add(_joint(row, convention, parent, carrier, findings), inertial_parameters(row, order))
+        parent, carrier = row.subject, np.eye(4)
+    add(JointDescription(f'{TOOL_FRAME}_fixed', JointKind.FIXED, parent, TOOL_FRAME,
+                         table.pose('tool')))
     tree = RobotTree(table.text('name', 'robot'), links, joints)
     check_tree(tree)
     findings += _zero_inertias(tree)
     return tree
-
-
-def _check_new(name: str, taken: Mapping[str, object], kind: str) -> None:
-    if name in taken:
-        raise ModelError(f'is the name of two {kind}s', subject=name,
-                         remedy=f'rename one of them ({TOOL_FRAME!r} is the frame after the last '
-                                'link)' if name.startswith(TOOL_FRAME) else 'rename one of them')
 
 
 def _zero_inertias(tree: RobotTree) -> list[Finding]:

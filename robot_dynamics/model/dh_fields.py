@@ -19,7 +19,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import ModelError, ModelTypeError, one_of, shown
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray
 from robot_dynamics.model.inertia import (
     com_from_parameters,
     parameters_from_com,
@@ -28,9 +28,6 @@ from robot_dynamics.model.inertia import (
 from robot_dynamics.model.rotation import rotation_from_rpy
 from robot_dynamics.model.shipped import file_content
 from robot_dynamics.model.yaml_text import MAX_BYTES, SafeLoader, UnusableYamlError, parse_yaml
-
-#: No length, angle, mass or inertia of a robot is this large, in SI units.
-MAX_MAGNITUDE = 1e12
 
 _LABEL = 'DH table'
 _FORMAT = 'see docs/dh_tables.md for the format'

@@ -22,12 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import InertiaError, ModelError
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray
 from robot_dynamics.model.inertia_conventions import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot_data import LONGEST_NAME, RobotData
 from robot_dynamics.model.rotation import rpy_from_rotation
-from robot_dynamics.model.urdf import MAX_MAGNITUDE
 
 # Written for an unlimited end of a range: readers treat it as unlimited, and every parser
 # reads it as a number, unlike "inf".
@@ -69,8 +68,12 @@ def robot_to_urdf(robot: RobotData) -> str:
     base = _Mount(robot.base_name, np.eye(4), np.zeros(3))
     root = ElementTree.Element('robot', name=robot.name)
     ElementTree.SubElement(root, 'link', name=robot.base_name)
-    for index, mount in enumerate(mounts):
-        _write_link(root, robot, index, mount)
+    for body, parameters, mount in zip(robot.body_names, robot.inertial_parameters, mounts,
+                                       strict=True):
+        link = ElementTree.SubElement(root, 'link', name=mount.link)
+        if np.any(parameters):
+            # Only the origin differs between the two link frames, not the axes.
+            link.append(inertial_element(parameters, body, mount.offset))
     for index, mount in enumerate(mounts):
         parent = robot.parents[index]
         _write_joint(root, robot, index, mount, base if parent < 0 else mounts[parent])
@@ -135,14 +138,6 @@ def _unused(stem: str, ending: str, taken: set[str]) -> str:
         name = stem[:LONGEST_NAME - len(longer)] + longer
     taken.add(name)
     return name
-
-
-def _write_link(root: ElementTree.Element, robot: RobotData, index: int, mount: _Mount) -> None:
-    link = ElementTree.SubElement(root, 'link', name=mount.link)
-    parameters = robot.inertial_parameters[index]
-    if np.any(parameters):
-        # Only the origin differs between the two link frames, not the axes.
-        link.append(inertial_element(parameters, robot.body_names[index], mount.offset))
 
 
 def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0, 0.0, 0.0)

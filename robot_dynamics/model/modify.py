@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import InertiaError, ModelError, UnknownNameError, one_of, shown
-from robot_dynamics.model.arrays import FloatArray, frozen_array, is_positive
+from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray, frozen_array, is_positive
 from robot_dynamics.model.inertia import check_body, parameters_from_com, transform_parameters
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.robot_data import Frame
-
-# No mass, length or inertia of a payload is this large, in SI units.
-_MAX_MAGNITUDE = 1e12
 
 
 def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike | None = None,
@@ -118,8 +115,8 @@ def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> Float
     kilograms = _positive(mass, 'payload mass')
     centre = frozen_array(com, (3,), 'payload com')
     tensor = frozen_array(inertia, (3, 3), 'payload inertia')
-    if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > _MAX_MAGNITUDE:
-        raise ModelError(f'must have numbers within {_MAX_MAGNITUDE:g}', subject='payload',
+    if max(kilograms, np.max(np.abs(centre)), np.max(np.abs(tensor))) > MAX_MAGNITUDE:
+        raise ModelError(f'must have numbers within {MAX_MAGNITUDE:g}', subject='payload',
                          remedy='give its mass, centre and inertia in kg, m and kg m^2')
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
         raise InertiaError('must be symmetric', subject='payload inertia',

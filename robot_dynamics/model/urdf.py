@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ModelError
-from robot_dynamics.model.arrays import FloatArray
+from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray
 from robot_dynamics.model.description import (
     JointDescription,
     JointKind,
@@ -32,8 +32,6 @@ from robot_dynamics.model.urdf_document import Element, parse_source, read_sourc
 
 #: Largest number of links; the inertia of each is moved and added in Python.
 MAX_LINKS = 5_000
-#: No length, mass or inertia of a robot is this large, in SI units.
-MAX_MAGNITUDE = 1e12
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
@@ -127,7 +125,7 @@ def _read_joint(name: str, element: Element) -> JointDescription:
         name=name, kind=kind,
         parent=_text_of(_required_child(element, 'parent', name), 'link', name),
         child=_text_of(_required_child(element, 'child', name), 'link', name),
-        placement=placement, axis=_axis(name, element, kind), link_offset=np.zeros(3),
+        placement=placement, axis=_axis(name, element, kind),
         limit=_limit(name, element, kind), soft_range=_soft_range(name, element, kind),
         damping=damping, friction=friction, armature=armature,
         mimic=_mimic(name, element) if kind.has_coordinate else None)
@@ -148,12 +146,12 @@ def _coefficient(name: str, joint: Element, attribute: str) -> float:
 
 
 def _kind(name: str, element: Element) -> JointKind:
-    kinds = [kind.value for kind in JointKind]
+    kinds = {kind.value: kind for kind in JointKind}
     value = _text_of(element, 'type', name)
     if value not in kinds:
         raise ModelError(f'has the unknown type {value!r} (line {element.line})', subject=name,
                          remedy='use one of: ' + ', '.join(kinds))
-    return JointKind(value)
+    return kinds[value]
 
 
 def _axis(name: str, joint: Element, kind: JointKind) -> FloatArray:
