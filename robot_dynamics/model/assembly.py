@@ -248,32 +248,31 @@ class _Range:
     velocity: float
     findings: list[Finding] = field(default_factory=list)
 
-    def narrow(self, lower: float, upper: float) -> bool | None:
-        """Take the tighter limits; True if they changed, None if no range would be left."""
+    def narrow(self, lower: float, upper: float, why: str, impossible: Finding) -> None:
+        """Take the tighter limits and note why; or note that they leave no range."""
         tighter = (lower > self.lower + _ROUNDING * max(1.0, abs(lower))
                    or upper < self.upper - _ROUNDING * max(1.0, abs(upper)))
         if not tighter:
-            return False
+            return
         lower, upper = max(lower, self.lower), min(upper, self.upper)
-        if not upper - lower > _ROUNDING:
-            return None
-        self.lower, self.upper = lower, upper
-        return True
+        if upper - lower > _ROUNDING:
+            self.lower, self.upper = lower, upper
+            self.note(Severity.INFO, self.joint.name,
+                      f'is limited to {lower:g} to {upper:g}{why}')
+        else:
+            self.findings.append(impossible)
 
     def note(self, severity: Severity, subject: str, message: str, remedy: str = '') -> None:
         self.findings.append(Finding(severity, subject, message, remedy))
 
 
 def _joint_limits(selection: Selection) -> tuple[JointLimits, list[Finding]]:
-    """Limits of the independent joints, and remarks about them.
-
-    Joints of several coordinates have no limits: one written number cannot be assigned.
-    """
+    """Limits of the independent joints, and remarks about them."""
     findings: list[Finding] = []
     rows = []
     for name in selection.independent:
         joint = selection.tree.joints[name]
-        if not joint.kind.has_coordinate:
+        if not joint.kind.has_coordinate:  # One written number is not a limit of several.
             free = (-math.inf, math.inf, math.nan, math.nan)
             rows += [free] * len(joint.kind.joint_type.velocity_names)
             continue
@@ -328,14 +327,9 @@ def _keep_soft(reach: _Range, lower: float, upper: float) -> None:
                    remedy)
     elif lower < upper:
         hard = f'{reach.lower:g} to {reach.upper:g}'
-        narrower = reach.narrow(lower, upper)
-        if narrower:
-            reach.note(Severity.INFO, reach.joint.name,
-                       f'is limited to {reach.lower:g} to {reach.upper:g}, inside its limits '
-                       f'{hard}: it has the {written}')
-        elif narrower is None:
-            reach.note(Severity.WARNING, reach.joint.name,
-                       f'has the {written} outside its limits {hard}', remedy)
+        reach.narrow(lower, upper, f', inside its limits {hard}: it has the {written}',
+                     Finding(Severity.WARNING, reach.joint.name,
+                             f'has the {written} outside its limits {hard}', remedy))
 
 
 def _let_follow(reach: _Range, follower: JointDescription, multiplier: float, offset: float
@@ -344,15 +338,12 @@ def _let_follow(reach: _Range, follower: JointDescription, multiplier: float, of
     own = _own_range(follower)
     name, follows = reach.joint.name, f'{follower.name!r} follows it'
     ends = f'{own.lower:g} to {own.upper:g}'
-    narrower = reach.narrow(*sorted((end - offset) / multiplier for end in (own.lower, own.upper)))
-    if narrower:
-        reach.note(Severity.INFO, name, f'is limited to {reach.lower:g} to {reach.upper:g}: '
-                                        f'{follows} and moves from {ends}')
-    elif narrower is None:
-        reach.note(Severity.WARNING, follower.name,
-                   f'has the limits {ends}, with which it cannot follow {name!r} (by '
-                   f'{multiplier:g}, from {offset:g})',
-                   'correct its <limit> or <mimic>; its limits are ignored')
+    lower, upper = sorted((end - offset) / multiplier for end in (own.lower, own.upper))
+    reach.narrow(lower, upper, f': {follows} and moves from {ends}',
+                 Finding(Severity.WARNING, follower.name,
+                         f'has the limits {ends}, with which it cannot follow {name!r} (by '
+                         f'{multiplier:g}, from {offset:g})',
+                         'correct its <limit> or <mimic>; its limits are ignored'))
     speed = own.velocity / abs(multiplier)
     if speed < reach.velocity * (1.0 - _ROUNDING):
         reach.velocity = speed

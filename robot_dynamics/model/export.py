@@ -91,11 +91,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 
 def _check_numbers(root: ElementTree.Element) -> None:
-    """Reject numbers that no reader would accept.
-
-    Numbers that are read are limited, but a product of them is not: the inertia that a far
-    mass has about the origin of its link.
-    """
+    """Reject numbers that no reader would accept, such as the inertia of a mass far away."""
     for owner in root:
         for element in owner.iter():
             words = ' '.join(element.attrib.values()).split() if element.tag in _BOUNDED else ()
@@ -158,11 +154,8 @@ def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0
 
 
 def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
-    """Parameters about the centre of mass, if they can be converted without loss.
-
-    A first moment (almost) without mass has its centre of mass very far away, and the
-    tensor about it is all rounding.
-    """
+    """Parameters about the centre of mass, if they can be converted without loss."""
+    # With (almost) no mass the centre is very far away, and the tensor about it all rounding.
     try:
         with np.errstate(over='ignore', invalid='ignore'):
             inertia = to_urdf(parameters)

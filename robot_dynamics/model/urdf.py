@@ -132,11 +132,7 @@ def _read_joint(name: str, element: Element) -> JointDescription:
 
 
 def _coefficient(name: str, joint: Element, attribute: str) -> float:
-    """Damping, friction or rotor inertia of a joint.
-
-    The last, ``armature``, is not in the specification; `robot_dynamics.model.export`
-    writes it.
-    """
+    """Damping, friction or rotor inertia (``armature``, beyond the specification) of a joint."""
     element = _only_child(joint, 'dynamics', name)
     value = 0.0 if element is None else _number_of(element, attribute, name, default=0.0)
     if value < 0.0:

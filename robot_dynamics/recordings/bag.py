@@ -188,13 +188,10 @@ def _by_numbers(path: Path) -> tuple[tuple[int, int, str], ...]:
 
 
 def _compresses_messages(metadata: Path) -> bool:
-    """Whether every message is compressed by itself; False without readable metadata.
-
-    A recorder that was killed leaves no metadata.
-    """
+    """Whether every message is compressed by itself; False without readable metadata."""
     try:
         content = read_yaml(metadata, RecordingError, _REMEDY)
-    except RecordingError:
+    except RecordingError:  # A recorder that was killed leaves no metadata.
         return False
     information = content.get('rosbag2_bagfile_information') if isinstance(content, dict) else None
     return isinstance(information, dict) \

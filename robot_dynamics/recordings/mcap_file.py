@@ -185,10 +185,7 @@ def _decompressor(compression: str) -> Any:
 
 
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Yield code and length of each record of a file, the stream at the start of its content.
-
-    The last code is `_END` where the file ends before a complete end record.
-    """
+    """Yield code and length of each record; `_END` where no complete end record follows."""
     place = stream.tell()
     while place + _RECORD.size <= size:
         stream.seek(place)
