@@ -38,26 +38,12 @@ def html(text: str) -> Html:
 
 @dataclass(frozen=True)
 class Page:
-    """The top of a page, and its sections.
+    """The top of a page, and its sections, see `section`.
 
-    Parameters
-    ----------
-    subject : str
-        An arm, or the name of a log.
-    headline : str
-        The result in one sentence.
-    story : str
-        What data the result was computed from, in a sentence or two.
-    sections : sequence of Html
-        See `section`.
-    kind : str
-        The kind of page, shown above the headline; empty for the report of a run.
-    verdict : str
-        ``'good'``, ``'fair'`` or ``'poor'``, for a coloured mark; empty where there is none.
-    notice : str
-        What the reader has to know first.
-    without_scripts : str
-        What a reader without JavaScript misses.
+    The subject is an arm or the name of a log, the headline the result in one sentence, and the
+    story names the data behind it. The kind of page stands above the headline, the verdict
+    (``'good'``, ``'fair'`` or ``'poor'``) before it as a coloured mark, the notice above all
+    sections. ``without_scripts`` is what a reader without JavaScript misses.
     """
 
     subject: str

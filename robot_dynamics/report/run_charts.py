@@ -175,6 +175,7 @@ def can_be_drawn(points: FloatArray) -> bool:
     """Whether every point of an arm is known and near enough to its base."""
     return bool(np.all(np.abs(points) < _FARTHEST))
 
+
 def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> bytes:
     """PNG of the tracking error over time and per joint, and of the arm that moved."""
     figure = new_figure(13.0, 6.6)

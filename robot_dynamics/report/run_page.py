@@ -114,17 +114,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
 
 def run_page(recording: Recording, summary: Summary, robot: Robot | None,
              story: Story | None = None) -> str:
-    """HTML page about a run.
-
-    Parameters
-    ----------
-    recording, summary : Recording, Summary
-        The run.
-    robot : Robot, optional
-        The arm; not drawn without it.
-    story : Story, optional
-        Facts that the recording does not hold.
-    """
+    """HTML page about a run; without a robot there is no moving arm."""
     story = story or Story()
     loop, before, after = summary.loop, summary.before, summary.after
     return page.Page(

@@ -73,25 +73,13 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """The result of a run.
+    """The result of a run, with errors in the order of the joints.
 
-    Parameters
-    ----------
-    joint_names : tuple of str
-        Joints, in the order of the vectors.
-    adaptation_start : float or None
-        When the estimates first changed, s; None when they never did.
-    before, after : Tracking
-        Error just before that, and at the end. Where the controller adapts from the start,
-        at the start and at the end.
-    loop : Loop
-        From the start of tracking to the end.
-    interruptions : int
-        How often the controller stopped tracking, between the first error and the last.
-    unit : str
-        Unit of a thousandth of the joints' coordinates.
-    let_go : bool
-        Whether the arm was made weightless and followed no reference.
+    ``adaptation_start`` is when the estimates first changed, s, None when they never did. The
+    errors are those just before that, and at the end; where the controller adapts from the start,
+    at the start and at the end. The loop is that from the start of tracking, and interruptions
+    are how often tracking stopped in between. The unit is that of a thousandth of the joints'
+    coordinates. ``let_go`` is whether the arm was weightless and followed no reference.
     """
 
     joint_names: tuple[str, ...]
