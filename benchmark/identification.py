@@ -28,12 +28,12 @@ from identification_speed import measure_speed
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.commands.identify import load_robot
-from robot_dynamics.identification.dataset import Dataset, load_dataset, read_settings
-from robot_dynamics.identification.filters import low_pass
+from robot_dynamics.identification.dataset.dataset import Dataset, load_dataset
+from robot_dynamics.identification.dataset.settings import read_settings
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.rigid import estimate_settings, identify
-from robot_dynamics.identification.signals import motions_of
+from robot_dynamics.identification.signals import low_pass, motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 

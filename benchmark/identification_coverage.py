@@ -22,7 +22,7 @@ from sections import DOCS, write_section
 
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.dataset import Dataset, dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import Dataset, dataset_from_arrays
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.model.arrays import FloatArray

@@ -48,11 +48,10 @@ _FLAT = _BASIS.reshape(10, 16)
 
 @dataclass(frozen=True, eq=False)
 class ConsistentFit:
-    """Minimum x, (p,), of the objective, its Hessian there, (p, p), and the Newton steps taken."""
+    """Minimum x, (p,), of the objective, and its Hessian there, (p, p)."""
 
     x: FloatArray
     hessian: FloatArray
-    steps: int
 
 
 def prior_of(inertial_parameters: FloatArray) -> FloatArray:
@@ -115,9 +114,7 @@ def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: F
     if not np.isfinite(value):
         raise ParameterError('must be physically consistent', subject='start',
                              remedy='start at the prior')
-    steps = 0
-    while steps < MAX_STEPS:
-        steps += 1
+    for _ in range(MAX_STEPS):
         gradient, hessian = problem.slopes(x)
         scaled = hessian * scale[:, np.newaxis] * scale
         scaled[np.diag_indices(rigid)] += 1e-12
@@ -135,7 +132,7 @@ def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: F
         else:
             break
         x, value = trial, new
-    return ConsistentFit(problem.all_of(x), problem.whole_hessian(x), steps)
+    return ConsistentFit(problem.all_of(x), problem.whole_hessian(x))
 
 
 class _Problem:

@@ -22,7 +22,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.urdf import read_tree
 from robot_dynamics.model.urdf_document import parse_document
 
-#: What rounding may do to parameters on the way through a text.
+#: Largest change of parameters by rounding in a text, relative to 1 plus their size.
 ROUNDING = 1e-9
 
 
@@ -71,8 +71,9 @@ def identified_urdf(text: str, robot: Robot, friction: PlainFriction, *,
             rest = body
             for other in fixed:
                 _replace(links[other], 'inertial', None)
-            findings.append(Finding(Severity.INFO, ', '.join(fixed), f'weighs more than {name} '
-                                    f'with it: its mass was given to {name}'))
+            findings.append(Finding(
+                Severity.INFO, ', '.join(fixed), f'is written without mass, all of which {name} '
+                f'gets: beside it, {name} would have no consistent inertia'))
         _replace(links[name], 'inertial', inertial_element(rest, name) if np.any(rest) else None)
     _write_friction(root, robot, friction)
     out = (f'<?xml version="1.0"?>\n{ElementTree.tostring(root, encoding="unicode")}\n')

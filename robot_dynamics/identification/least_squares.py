@@ -19,6 +19,8 @@ from robot_dynamics.model.arrays import FloatArray, IntArray
 #: Huber's constant: 95 % of the efficiency of least squares for normal errors.
 HUBER = 1.345
 _PASSES, _CLOSE = 30, 1e-10
+#: Correlation time of the errors of efforts and positions, s.
+CORRELATION = 1.0
 #: A parameter is left out while its relative deviation is larger than this.
 LIMIT = 0.3
 #: Errors may grow by this part altogether.

@@ -46,13 +46,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Model of some blocks: its friction family, prior weight, fit, and cross-validated score.
+    """Model of some blocks: its prior weight, fit, and cross-validated score.
 
     ``tilt`` are the angles of gravity against the description about two axes across it, (2,), rad.
     """
 
     model: Model
-    family: str
     prior_weight: float
     fit: Fit
     score: float
@@ -125,7 +124,7 @@ class ModelSelector:
                         self._rows(train), final)
         features, final = self._without_negative_rotors(features, gravity, train, prior_weight,
                                                         final)
-        return Chosen(self._model(features, gravity, loads, final.x), family, prior_weight, final,
+        return Chosen(self._model(features, gravity, loads, final.x), prior_weight, final,
                       min(scores), angles, features, tuple(choices))
 
     def _worth(self, term: str, features: tuple[int, ...], train: IntArray, weights: FloatArray
@@ -364,7 +363,6 @@ class Fit:
     x: FloatArray
     weights: FloatArray
     errors: FloatArray
-    steps: int
 
 
 def squared_errors(products: FloatArray, x: FloatArray) -> FloatArray:
@@ -395,4 +393,4 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
         found = fit_consistent(whole[:-1, :-1], whole[:-1, -1], prior, prior_weight, x)
         x, errors = found.x, squared_errors(products, found.x)
         weights = 1.0 / variances(errors, products, rows)
-    return Fit(found.x, weights, errors, found.steps)
+    return Fit(found.x, weights, errors)

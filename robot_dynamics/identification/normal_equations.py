@@ -120,31 +120,25 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
 
     ``columns`` are the columns of the joint; the others are as in `NormalEquations.of_model`.
     """
-    rigid, bodies = stack.n_rigid, stack.robot.n_bodies
+    rigid = stack.n_rigid
+    inertial = columns[columns < rigid]
+    # Mass and first moment of the same bodies under gravity along x, y and z.
+    heavy = np.flatnonzero(inertial % 10 < 4)
+    pulls = len(inertial) + np.arange(3 * len(heavy)).reshape(3, -1)
     place = {int(column): k for k, column in enumerate(columns)}
-    inertial = [column for column in range(rigid) if column in place]
     chosen = [k for k, feature in enumerate(features) if stack.first_feature + feature in place]
     T = np.zeros((len(columns), len(inertial) + len(chosen)))
-    for k, column in enumerate(inertial):
-        T[place[column], k] = 1.0
-        body, kind = divmod(column, 10)
-        if kind < 4:
-            for axis in range(3):
-                T[place[rigid + 4 * bodies * axis + 4 * body + kind], k] = gravity[axis]
+    np.fill_diagonal(T[:len(inertial)], 1.0)
+    T[pulls, heavy] = gravity[:, np.newaxis]
     for k, feature in enumerate(chosen):
         T[place[stack.first_feature + features[feature]], len(inertial) + k] = 1.0
-    where = inertial + [rigid + k for k in chosen]
+    where = np.append(inertial, rigid + np.array(chosen, dtype=np.int64))
     if tilted is not None:
         turned = np.zeros((len(columns), 2))
-        for column in inertial:
-            body, kind = divmod(column, 10)
-            if kind < 4:
-                for axis in range(3):
-                    turned[place[rigid + 4 * bodies * axis + 4 * body + kind]] = (
-                        tilted[column] * tangents(gravity)[:, axis])
+        turned[pulls] = tilted[inertial[heavy], np.newaxis] * tangents(gravity).T[:, np.newaxis]
         T = np.concatenate([T, turned], axis=1)
-        where += [rigid + len(features), rigid + len(features) + 1]
-    return T, np.array(where)
+        where = np.append(where, rigid + len(features) + np.arange(2))
+    return T, where
 
 
 def tangents(gravity: FloatArray) -> FloatArray:

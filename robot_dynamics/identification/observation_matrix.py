@@ -16,15 +16,20 @@ import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.filters import low_pass, settling
+from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import (
     LOADED,
     check_terms,
     columns_of,
     options_of,
 )
-from robot_dynamics.identification.signals import Motion, SignalSettings, motions_of
+from robot_dynamics.identification.signals import (
+    Motion,
+    SignalSettings,
+    low_pass,
+    motions_of,
+    settling,
+)
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
@@ -32,10 +37,6 @@ from robot_dynamics.model.robot import Robot
 #: Rows per second as a multiple of the cut-off, which is about the noise bandwidth of the
 #: filter: errors of neighbouring rows then have next to no correlation.
 ROWS_PER_CUTOFF = 2.0
-#: Left out at both ends of a segment, where filters and presliding settle, s.
-TRIM = 0.5
-# Largest fraction of a segment on each side.
-_TRIM_SHARE = 0.1
 # Samples per filtered piece.
 _PIECE = 4096
 
@@ -175,11 +176,11 @@ class Stack:
         efforts: list[list[FloatArray]] = [[] for _ in range(n)]
         carried = [np.flatnonzero(np.repeat(self._ancestry[j], 10)) for j in range(n)]
         lifted = [np.flatnonzero(np.repeat(self._ancestry[j], 4)) for j in range(n)]
-        rubbing = [[k for k in numbers if axes[self.features[k].axis, j]] for j in range(n)]
+        friction = [[k for k in numbers if axes[self.features[k].axis, j]] for j in range(n)]
         for j in range(n):
             bodies = [carried[j], *(self.n_rigid * (1.0 + 0.4 * k) + lifted[j]
                                     for k in range(3))] if with_rigid else []
-            columns.append(np.concatenate([*bodies, np.array(rubbing[j]) + self.first_feature]
+            columns.append(np.concatenate([*bodies, np.array(friction[j]) + self.first_feature]
                                           ).astype(np.int64))
         for motion in self.motions:
             effects = self._effects(motion, numbers, model)
@@ -187,8 +188,8 @@ class Stack:
                 if with_rigid:
                     rigid, pulls = self._rigid(motion, outer)
                 for j in range(n):
-                    parts = [effects[outer][:, [numbers.index(k) for k in rubbing[j]]]
-                             * axes[[self.features[k].axis for k in rubbing[j]], j]]
+                    parts = [effects[outer][:, [numbers.index(k) for k in friction[j]]]
+                             * axes[[self.features[k].axis for k in friction[j]], j]]
                     if with_rigid:
                         parts = [rigid[:, j, carried[j]], *(pull[:, j, lifted[j]]
                                                             for pull in pulls), *parts,
@@ -262,11 +263,11 @@ def pieces_of(motion: Motion, cutoff: float) -> Iterator[tuple[slice, IntArray]]
     """
     step = round(motion.rate / row_rate(motion.rate, cutoff))
     margin = int(np.ceil(settling(cutoff) * motion.rate))
-    trim = int(np.ceil(min(TRIM * motion.rate, _TRIM_SHARE * motion.count)))
     for start in range(0, motion.count, _PIECE):
         outer = slice(max(start - margin, 0), min(start + _PIECE + margin, motion.count))
         inner = np.arange(start, min(start + _PIECE, motion.count))
-        kept = inner[(inner % step == 0) & (inner >= trim) & (inner < motion.count - trim)]
+        kept = inner[(inner % step == 0) & (inner >= motion.trim)
+                     & (inner < motion.count - motion.trim)]
         if len(kept):
             yield outer, kept - outer.start
 

@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import Finding, InertiaError, Severity
-from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.payload import Payload

@@ -19,22 +19,19 @@ import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset import Dataset, load_dataset
+from robot_dynamics.identification.dataset.dataset import Dataset, load_dataset
 from robot_dynamics.identification.dataset.settings import require_mapping, settings_from
-from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.least_squares import Equations, estimate
+from robot_dynamics.identification.least_squares import CORRELATION, Equations, estimate
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF, TRIM
+from robot_dynamics.identification.observation_matrix import ROWS_PER_CUTOFF
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.rigid import estimate_settings, identify
-from robot_dynamics.identification.signals import SignalSettings, motions_of
+from robot_dynamics.identification.signals import SignalSettings, low_pass, motions_of
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Errors are taken to be correlated over so long, s.
-CORRELATION = 1.0
 # Columns of a relatively smaller length are left out.
-_TELLING = 1e-6
+_NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +73,12 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
     Examples
     --------
     >>> import numpy as np
-    >>> from robot_dynamics import Dynamics, Robot
-    >>> from robot_dynamics.identification import dataset_from_arrays, identify_payload, identify
-    >>> from robot_dynamics.identification import EstimateSettings
+    >>> from robot_dynamics import Dynamics, Robot, with_payload
+    >>> from robot_dynamics.identification import (EstimateSettings, dataset_from_arrays, identify,
+    ...                                            identify_payload)
     >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
-    >>> loaded = robot.with_parameters(robot.parameters + np.repeat([0.0, 1.0], 10) * np.array(
-    ...     10 * [0.0] + [1.0, 0.2, 0, 0, 0, 0, 0, 0.05, 0, 0.05]))
-    >>> t = np.arange(0.0, 20.0, 0.01)[:, None]
-    >>> w = np.array([1.0, 1.7])
+    >>> loaded = with_payload(robot, mass=1.0, com=[0.2, 0.0, 0.0])
+    >>> t, w = np.arange(0.0, 20.0, 0.01)[:, None], np.array([1.0, 1.7])
     >>> q, v, a = np.sin(w * t), w * np.cos(w * t), -w**2 * np.sin(w * t)
     >>> logs = [dataset_from_arrays(robot, t[:, 0], q, Dynamics(one).inverse_dynamics(q, v, a))
     ...         for one in (robot, loaded)]
@@ -108,8 +103,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
         rows = np.concatenate([Y, left[..., np.newaxis]], axis=-1)
         rows = low_pass(rows, motion.rate, signals.cutoff, signals.order)
         step = max(1, int(motion.rate / (ROWS_PER_CUTOFF * signals.cutoff)))
-        trim = int(min(TRIM * motion.rate, 0.1 * motion.count))
-        kept = rows[trim:motion.count - trim:step]
+        kept = rows[motion.trim:motion.count - motion.trim:step]
         W.append(kept[..., :10])
         y.append(kept[..., 10])
         order.append(count + np.arange(len(kept)))
@@ -127,7 +121,7 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
     """Payload from rows of all joints, (m, n, 10) and (m, n)."""
     m, n = efforts.shape
     lengths = np.linalg.norm(whole.reshape(-1, 10), axis=0)
-    seen = lengths > _TELLING * np.max(lengths)
+    seen = lengths > _NEGLIGIBLE * np.max(lengths)
     offsets = np.broadcast_to(np.eye(n), (m, n, n))
     W = np.concatenate([whole[..., seen], offsets], axis=-1)
     # Rows of one joint after the other.

@@ -19,7 +19,7 @@ from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import STORING
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Stack
-from robot_dynamics.identification.signal_selection import compare_velocity, excerpt
+from robot_dynamics.identification.signal_selection import LATE, compare_velocity, excerpt
 from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import BoolArray, FloatArray
@@ -41,8 +41,6 @@ MANY, ALIKE, COMMON_UNIT = 3, 0.1, 2.0
 #: Gravity is missing if less than this fraction of it is seen, and if it explains less than
 #: this fraction of the effort.
 NO_GRAVITY = 0.15
-#: Largest lag of velocities behind positions, s.
-LATE = 0.01
 #: Velocities below this multiple of the slope of the positions, or above its inverse, have
 #: another unit.
 OTHER_VELOCITY_UNIT = 0.5
@@ -205,8 +203,7 @@ def _samples(dataset: Dataset, robot: Robot
     cutoff = cutoff_of(dataset)
     motions = motions_of(dataset, SignalSettings(cutoff))
     # Filters have not settled at the ends.
-    inner = [slice(trim, motion.count - trim) for motion in motions
-             for trim in (int(min(0.5 * motion.rate, 0.1 * motion.count)),)]
+    inner = [slice(motion.trim, motion.count - motion.trim) for motion in motions]
     columns = [np.concatenate([getattr(motion, name)[rows] for motion, rows
                                in zip(motions, inner, strict=True)])
                for name in ('q', 'v', 'a', 'effort')]

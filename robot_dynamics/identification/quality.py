@@ -127,9 +127,9 @@ def _missing_findings(missing: Sequence[Missing], base: BaseParameters, structur
                          else ''), 'is not determined by the recording', one.motion)
 
 
-def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int = 3
+def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray
                  ) -> tuple[tuple[float, float, float], ...]:
-    """Pieces of three seconds with the largest relative errors: start, end (s), error.
+    """The three pieces of three seconds with the largest relative errors: start, end (s), error.
 
     ``residual`` and ``order`` are the errors and their samples, joint by joint.
     """
@@ -138,7 +138,7 @@ def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray, count: int
     errors = np.bincount(piece, residual ** 2)
     squares = np.bincount(piece, effort ** 2)
     relative = np.sqrt(errors / np.maximum(squares, 1e-12 * np.max(squares, initial=1e-300)))
-    ranked = [int(k) for k in np.argsort(-relative) if squares[k] > 0.0][:count]
+    ranked = [int(k) for k in np.argsort(-relative) if squares[k] > 0.0][:3]
     return tuple((float(stack.time[0] + _PIECE * k), float(stack.time[0] + _PIECE * (k + 1)),
                   float(relative[k])) for k in ranked)
 

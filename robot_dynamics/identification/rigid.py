@@ -19,7 +19,7 @@ from robot_dynamics.dynamics.base_parameters import (
 )
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.consistent import fit_consistent
-from robot_dynamics.identification.dataset import Dataset
+from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.dataset.settings import (
     read_estimate,
     require_bool,
@@ -28,6 +28,7 @@ from robot_dynamics.identification.dataset.settings import (
 )
 from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.least_squares import (
+    CORRELATION,
     ESTIMATORS,
     Equations,
     LinearFit,
@@ -62,8 +63,6 @@ from robot_dynamics.model.robot import Robot
 BLOCKS = 12
 #: Relative residual below which a column of a recording is dependent.
 RECORDED_TOLERANCE = 1e-5
-#: Correlation time of the errors, s.
-CORRELATION = 1.0
 #: Least motion of an arm that is not at rest, rad or m.
 LEAST_MOTION = 1e-3
 #: Cut-off of instruments relative to that of the motion.
@@ -97,7 +96,7 @@ class EstimateSettings:
     order : int
         Order of the filters.
     derivative : str
-        Method of differentiation; see `robot_dynamics.identification.filters.derivative`.
+        Method of differentiation; see `robot_dynamics.identification.signals.derivative`.
     lag : float, optional
         Lag of efforts, s; ``0`` for none.
     coulomb_width : float, optional

@@ -9,14 +9,21 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.dataset.dataset import remembered
-from robot_dynamics.identification.filters import by_lines, derivative, low_pass
+from robot_dynamics.identification.dataset.dataset import Dataset, remembered
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import Choice, ModelSelector
 from robot_dynamics.identification.observation_matrix import Stack
-from robot_dynamics.identification.signals import Motion, SignalSettings, cutoff_of, motions_of
+from robot_dynamics.identification.signals import (
+    TRIM,
+    Motion,
+    SignalSettings,
+    by_lines,
+    cutoff_of,
+    derivative,
+    low_pass,
+    motions_of,
+)
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -44,8 +51,6 @@ LARGEST_LAG = 0.1
 
 _FAMILY = 'dahl+coulomb'
 _BLOCKS, _PRIOR_WEIGHTS = 12, (3.0, 10.0)
-# Left out at both ends of a segment, s.
-_TRIM = 0.5
 _LAG_STEPS = 4
 
 
@@ -66,16 +71,15 @@ class SignalSelector:
             raise ParameterError('must not be measured: velocities of the log are not complete',
                                  subject='velocity',
                                  remedy='set velocity: position')
-        sources = ['position']
+        sources = ['measured' if velocity == 'measured' else 'position']
         choices: list[Choice] = []
-        if velocity == 'measured' or (velocity == 'auto' and self.dataset.has_velocity):
+        if velocity == 'auto' and self.dataset.has_velocity:
             lags, _ = compare_velocity(self.dataset)
-            late = bool(np.any(np.isfinite(lags))) and np.nanmedian(np.abs(lags)) > LATE
-            sources = (['measured'] if velocity == 'measured' else
-                       ['position'] if late else ['position', 'measured'])
-            if late and velocity == 'auto':
+            if np.any(np.isfinite(lags)) and np.nanmedian(np.abs(lags)) > LATE:
                 choices.append(Choice('velocity', 'position', 'measured velocities lag behind '
                                       'positions'))
+            else:
+                sources.append('measured')
         highest = 0.1 / self.dataset.period
         cutoffs = sorted({min(first * factor, highest) for factor in FACTORS}) \
             if cutoff is None else [cutoff]
@@ -151,8 +155,8 @@ class SignalSelector:
         slope = derivative(predicted, motion.rate)
         # The prediction is smooth and may be interpolated; measurements would lose noise.
         at = segment.time - settings.lag
-        kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + _TRIM) \
-            & (at <= motion.time[-1] - _TRIM)
+        kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + TRIM) \
+            & (at <= motion.time[-1] - TRIM)
         values, change = (by_lines(at[kept], motion.time, x) for x in (predicted, slope))
         # Contact forces at stops are not predicted.
         lying = on_stops(self.robot, self.dataset, motion, settings.cutoff)
@@ -232,8 +236,7 @@ def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
         products, powers, slopes = np.zeros(2 * most + 1), np.zeros(2 * most + 1), 0.0
         for segment, motion in zip(dataset.segments, motions, strict=True):
             measured = np.interp(motion.time, segment.time, segment.velocity[:, joint])
-            # Filters have not settled at the ends.
-            trim = int(min(_TRIM * motion.rate, 0.1 * motion.count))
+            trim = motion.trim
             v = motion.v[trim:motion.count - trim, joint]
             products += _correlation(measured, v, trim, most)
             powers += _correlation(measured ** 2, np.ones_like(v), trim, most)

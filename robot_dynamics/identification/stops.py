@@ -11,9 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.errors import Finding, Severity
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.filters import lasting, widened
-from robot_dynamics.identification.signals import Motion
+from robot_dynamics.identification.dataset.dataset import Dataset
+from robot_dynamics.identification.signals import Motion, lasting, widened
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.identification.dataset import Dataset
-from robot_dynamics.identification.filters import low_pass
+from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import (
     COULOMB_VELOCITY,
     UNITS,
@@ -19,11 +18,10 @@ from robot_dynamics.identification.friction import (
     shares_option,
 )
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.observation_matrix import TRIM
 from robot_dynamics.identification.outputs import Outputs
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.identification.signals import Motion, motions_of
+from robot_dynamics.identification.signals import Motion, low_pass, motions_of
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
 from robot_dynamics.report import page
@@ -265,8 +263,7 @@ def predicted(found: Identification, motion: Motion) -> Predicted:
 
     Filters settle at the ends, where no equation was taken.
     """
-    trim = int(min(TRIM * motion.rate, 0.1 * motion.count))
-    kept = slice(trim, motion.count - trim)
+    kept = slice(motion.trim, motion.count - motion.trim)
     early = motion.time < found.middle
     held = np.where(early[:, np.newaxis], found.halves[1].efforts(motion),
                     found.halves[0].efforts(motion))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from robot_dynamics.errors import Finding, Severity
 
 if TYPE_CHECKING:
-    from robot_dynamics.identification.dataset import Dataset
+    from robot_dynamics.identification.dataset.dataset import Dataset
     from robot_dynamics.identification.result import Residuals
     from robot_dynamics.identification.signals import SignalSettings
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.model.robot import Robot
 
 LINK = """<link name="{name}"><inertial><mass value="{m}"/><origin xyz="{c}"/>

@@ -9,7 +9,7 @@ import pytest
 
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot

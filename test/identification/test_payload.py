@@ -4,7 +4,7 @@ import pytest
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.dataset import dataset_from_arrays, load_dataset
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays, load_dataset
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Feature
 from robot_dynamics.identification.payload import identify_payload, identify_payload_from

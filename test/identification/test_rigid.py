@@ -10,7 +10,8 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification import consistent
 from robot_dynamics.identification.consistent import prior_of
-from robot_dynamics.identification.dataset import DatasetSettings, dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.least_squares import estimate
 from robot_dynamics.identification.model_selection import ModelSelector

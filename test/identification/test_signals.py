@@ -5,9 +5,16 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import ParameterError
-from robot_dynamics.identification.dataset import dataset_from_arrays
-from robot_dynamics.identification.filters import METHODS, derivative, evenly, low_pass
-from robot_dynamics.identification.signals import SignalSettings, cutoff_of, motions_of
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
+from robot_dynamics.identification.signals import (
+    METHODS,
+    SignalSettings,
+    cutoff_of,
+    derivative,
+    evenly,
+    low_pass,
+    motions_of,
+)
 
 
 def test_a_quantised_encoder_differentiated_twice(cases, table):

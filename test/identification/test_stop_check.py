@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.rigid import take_back

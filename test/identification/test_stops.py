@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.least_squares import ESTIMATORS
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import Motion

@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.identification.dataset import load_dataset
+from robot_dynamics.identification.dataset.dataset import load_dataset
 from robot_dynamics.identification.excitation.plan import ExcitationPlan
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot

@@ -9,7 +9,7 @@ from std_msgs.msg import String
 
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.dataset import load_dataset
+from robot_dynamics.identification.dataset.dataset import load_dataset
 from robot_dynamics.identification.excitation.design import (
     DesignSettings,
     design,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.friction import columns_of
 from robot_dynamics.identification.outputs import make_outputs
 from robot_dynamics.identification.rigid import EstimateSettings, identify

@@ -32,9 +32,13 @@ from robot_dynamics.bringup.runner import StopFlag
 from robot_dynamics.bringup.system import DESCRIPTION
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, InertiaError, ParameterError
-from robot_dynamics.identification.dataset import joined, load_dataset
 from robot_dynamics.identification.dataset.bags import JointStateCollector
-from robot_dynamics.identification.dataset.dataset import Dataset, dataset_from_log
+from robot_dynamics.identification.dataset.dataset import (
+    Dataset,
+    dataset_from_log,
+    joined,
+    load_dataset,
+)
 from robot_dynamics.identification.dataset.log import Log
 from robot_dynamics.identification.dataset.settings import (
     DatasetSettings,

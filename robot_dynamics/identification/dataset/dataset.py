@@ -175,12 +175,11 @@ def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
     table has to have.
     """
     rename = settings.names if rename is None else rename
-    if settings.files:
-        folder = path if path.is_dir() else path.parent
-        files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
-        return read_tables(files, names, rename, settings.rate, settings.keys, required)
-    if path.suffix.lower() in TABLES:
-        return read_tables({'all': path}, names, rename, settings.rate, settings.keys, required)
+    folder = path if path.is_dir() else path.parent
+    files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
+    if files or path.suffix.lower() in TABLES:
+        return read_tables(files or {'all': path}, names, rename, settings.rate, settings.keys,
+                           required)
     if path.suffix.lower() == '.npz':
         return read_npz(path, names, rename, settings.keys, settings.rate, required)
     return read_bag(path, names, rename, settings.topic if topic is None else topic)
@@ -244,12 +243,11 @@ def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayL
     require_rows(arrays, clock, robot.n)
     log = log_from_arrays(robot.joint_names, clock, {
         'position': arrays['q'], 'velocity': arrays['v'], 'effort': arrays['tau']})
-    return dataset_from_log(log, robot, settings)
+    return dataset_from_log(log, robot, settings or DatasetSettings())
 
 
-def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings | None = None) -> Dataset:
+def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings) -> Dataset:
     """Dataset of the rows of a log, converted to joint positions and efforts and cleaned."""
-    settings = DatasetSettings() if settings is None else settings
     n = robot.n
     log, unsigned = _in_units(log, settings, n)
     C = settings.transmission(n)
@@ -409,7 +407,7 @@ def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, 
         findings.append(Finding(
             Severity.INFO, log.source, f'{100 * np.mean(uneven):.0f} % of the times between rows '
             f'differ from the usual {1e3 * cleaned.period:.3g} ms by more than 10 %',
-            'nothing: rows are put on an even grid by their stamps'))
+            'no action is needed: rows are put on an even grid by their stamps'))
     if not has_velocity:
         findings.append(Finding(Severity.INFO, log.source, 'has no complete velocities: they '
                                                            'are computed from positions'))

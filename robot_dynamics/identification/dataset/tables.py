@@ -44,9 +44,8 @@ _COMMENTS = ('#', '%')
 
 
 def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
-                rate: float | None = None,
-                keys: Mapping[str, Sequence[str] | str] | None = None,
-                required: Sequence[str] = ('position', 'effort')) -> Log:
+                rate: float | None, keys: Mapping[str, Sequence[str] | str],
+                required: Sequence[str]) -> Log:
     """Read a log from one table, ``{'all': path}``, or from one table for each quantity.
 
     Parameters
@@ -59,14 +58,13 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
         Joints in order, and the joint by column or by name of the joint in the log.
     rate : float, optional
         Rows per second of a table without a column of time, Hz.
-    keys : mapping, optional
+    keys : mapping
         Names of the columns of a quantity in the order of the joints, where they differ:
         ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
     required : sequence of str
         Quantities that the log has to have; others are nan if missing.
     """
     columns: dict[str, FloatArray] = {}
-    keys = {} if keys is None else keys
     time: FloatArray | None = None
     dropped: dict[str, int] = {}
     rows, known = [], []
@@ -93,8 +91,7 @@ def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mappin
 
 
 def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
-             keys: Mapping[str, str], rate: float | None = None,
-             required: Sequence[str] = ('position', 'effort')) -> Log:
+             keys: Mapping[str, str], rate: float | None, required: Sequence[str]) -> Log:
     """Read a log from an NPZ archive without pickled objects; see `read_tables`.
 
     ``keys`` are the names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and

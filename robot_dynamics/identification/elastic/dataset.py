@@ -40,7 +40,7 @@ from robot_dynamics.identification.dataset.settings import (
     settings_from,
 )
 from robot_dynamics.identification.elastic.encoders import Encoders, require_fit
-from robot_dynamics.identification.filters import by_lines
+from robot_dynamics.identification.signals import by_lines
 from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 #: Measured sides.
@@ -306,11 +306,10 @@ class ElasticDatasetSettings:
         return position, effort
 
 
-def elastic_settings_from(content: Any, subject: str = 'settings') -> ElasticDatasetSettings:
+def elastic_settings_from(content: Any) -> ElasticDatasetSettings:
     """Settings from the content of a YAML file; unknown keys are rejected."""
-    log = settings_from(content, subject)
-    return ElasticDatasetSettings(
-        log, content.get('encoders', 'both'), **from_sections(content, _SECTIONS, subject))
+    return ElasticDatasetSettings(settings_from(content), content.get('encoders', 'both'),
+                                  **from_sections(content, _SECTIONS, 'settings'))
 
 
 def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings

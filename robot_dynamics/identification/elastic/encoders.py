@@ -116,17 +116,17 @@ def regressor(dynamics: ElasticDynamics, encoders: Encoders, y: FloatArray, v: F
 
 
 def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | None = None,
-                             order: ParameterOrder = 'paper', *, seed: int = 0) -> BaseParameters:
+                             order: ParameterOrder = 'paper') -> BaseParameters:
     """Base parameters of a robot with some encoders, for the best motion.
 
-    Random motions stand for it. Of dependent columns the first in the order are kept.
+    They are computed from random motions. Of dependent columns the first in the order are kept.
     """
     n = dynamics.n
     encoders = Encoders.both(n) if encoders is None else encoders
     require_fit(encoders, dynamics.robot)
     size = len(encoders.measured)
     names = dynamics.robot.parameter_names(order)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     count = _ROWS_PER_COLUMN * len(names) // size + 1
     y = random.uniform(-np.pi, np.pi, (count, size))
     v, a = random.normal(size=(2, count, size))

@@ -24,16 +24,20 @@ from robot_dynamics.identification.elastic.problem import (
     StribeckSpeeds,
 )
 from robot_dynamics.identification.elastic.result import ElasticIdentification
-from robot_dynamics.identification.filters import evenly, low_pass
 from robot_dynamics.identification.least_squares import LinearFit
 from robot_dynamics.identification.plausibility import EXPLAINED, driving_finding, scale_findings
 from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
-from robot_dynamics.identification.rigid import require_motion
-from robot_dynamics.identification.signals import OF_RATE, WIDER, SignalSettings, cutoff_of
+from robot_dynamics.identification.rigid import RECORDED_TOLERANCE, require_motion
+from robot_dynamics.identification.signals import (
+    OF_RATE,
+    WIDER,
+    SignalSettings,
+    cutoff_of,
+    evenly,
+    low_pass,
+)
 
-#: Relative residual below which a column of a recording is dependent.
-RECORDED_TOLERANCE = 1e-5
 #: Required ratio of prediction errors with richer friction to those without. Its terms are
 #: nearly collinear if speeds vary little, and sensitive to noise.
 GAIN = 0.5
@@ -95,7 +99,7 @@ def identify_elastic(data: ElasticDataset, robot: ElasticRobot,
         raise RecordingError('must have the joints of the robot, got: '
                              + ', '.join(data.dataset.joint_names), subject=data.source,
                              remedy='load it with this robot')
-    # Driven are motors, and links without measured motors.
+    # Efforts act on motors, and on links without a measured motor.
     require_motion(data.dataset, tuple(
         robot.coordinate_names[k] for k in data.encoders.measured
         if k >= robot.n or not data.encoders.motors[k]))
@@ -191,7 +195,7 @@ def _effort_findings(problem: Problem) -> list[Finding]:
     stack, scales = problem.stack, {}
     described = stack.W @ problem.described
     place = {coordinate: k for k, coordinate in enumerate(stack.data.encoders.measured)}
-    for joint, motor in enumerate(stack.rubbing):
+    for joint, motor in enumerate(stack.friction_rows):
         rows = [place[k] for k in (joint, joint + stack.n) if k in place]
         used = np.all(stack.used[:, rows], axis=1)
         wanted, measured = (x[used][:, rows].sum(axis=1) for x in (described, stack.y))
@@ -210,8 +214,8 @@ def _driving_motors(problem: Problem, fit: LinearFit, friction: StribeckFriction
                     ) -> list[Finding]:
     """Errors for motors that their friction drives instead of braking them."""
     stack, out = problem.stack, []
-    speeds = np.concatenate([motion.v[:, stack.rubbing] for motion in stack.motions])
-    for joint, motor in enumerate(stack.rubbing):
+    speeds = np.concatenate([motion.v[:, stack.friction_rows] for motion in stack.motions])
+    for joint, motor in enumerate(stack.friction_rows):
         v = speeds[:, joint]
         size = float(np.sqrt(np.mean(v**2) * np.mean(stack.y[:, motor] ** 2)))
         if friction is not None:

@@ -88,8 +88,8 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
     refused: RobotDynamicsError | None = None
     findings: tuple[Finding, ...] = ()
     try:
-        written = parameters_with_bodies(found, only_nearest=allow_inconsistent)
-        robot, findings = _described(found, written)
+        robot, findings = _described(found, *parameters_with_bodies(
+            found, only_nearest=allow_inconsistent))
         links = robot.links
         # Friction of links stays as described: the identified one is that of motors.
         text, more = identified_urdf(urdf, links, PlainFriction(
@@ -106,16 +106,16 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
     return ElasticOutputs(files, robot, findings, refused)
 
 
-def _described(found: ElasticIdentification, written: Written
+def _described(found: ElasticIdentification, parameters: FloatArray, moved: float
                ) -> tuple[ElasticRobot, tuple[Finding, ...]]:
     """Robot with valid parameters, and findings on those that had to change."""
     findings = []
-    if written.moved > MOVED:
+    if moved > MOVED:
         findings.append(Finding(
-            Severity.WARNING, 'bodies', f'that exist have base parameters up to '
-            f'{written.moved:.0f} standard deviations from those found',
+            Severity.WARNING, 'consistent bodies', 'have base parameters up to '
+            f'{moved:.0f} standard deviations from the identified ones',
             'record a richer motion; result.json contains those found'))
-    parameters = written.parameters.copy()
+    parameters = parameters.copy()
     names = found.robot.parameter_names('bodies')
     for k in range(10 * found.robot.n, len(names)):
         if parameters[k] > 0.0:
@@ -153,35 +153,24 @@ def _content(found: ElasticIdentification, data: ElasticDataset, robot: ElasticR
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
+def parameters_with_bodies(found: ElasticIdentification, *, only_nearest: bool
+                           ) -> tuple[FloatArray, float]:
     """Parameters, (14 n,) in the order ``'bodies'``, that a description can have.
 
-    ``moved`` is the largest change of a base parameter in standard deviations, ``impossible`` the
-    inconsistent bodies.
+    They have the identified base parameters, or are near to them: the second result is the
+    largest change of a base parameter in standard deviations. With ``only_nearest``, the base
+    parameters are kept even if bodies are inconsistent.
     """
-
-    parameters: FloatArray
-    moved: float
-    impossible: tuple[str, ...]
-
-
-def parameters_with_bodies(found: ElasticIdentification, *, only_nearest: bool = False) -> Written:
-    """Parameters with the identified base parameters, or near to them.
-
-    With ``only_nearest``, the base parameters are kept even if bodies are inconsistent.
-    """
-    where = places(found.robot.n, found.order)
+    links, where = found.robot.links, places(found.robot.n, found.order)
     nearest = np.empty(len(where))
     nearest[where] = found.nearest_parameters()
-    impossible = _impossible(found, nearest)
-    if only_nearest or not impossible:
-        return Written(nearest, 0.0, impossible)
+    if only_nearest or not impossible_bodies(links.body_names, nearest[:10 * links.n]):
+        return nearest, 0.0
     B = np.empty((found.base.rank, len(where)))
     B[:, where] = found.base.matrix
     Pi = _fitted(found, B)
     moved = np.abs(B @ Pi - found.values) / np.maximum(found.deviations, 1e-300)
-    return Written(Pi, float(np.max(moved, initial=0.0)), _impossible(found, Pi))
+    return Pi, float(np.max(moved, initial=0.0))
 
 
 def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
@@ -203,8 +192,3 @@ def _fitted(found: ElasticIdentification, B: FloatArray) -> FloatArray:
     without = rigid + np.flatnonzero(~np.any(B[:, rigid:], axis=0))
     Pi[without] = described[without]
     return Pi
-
-
-def _impossible(found: ElasticIdentification, parameters: FloatArray) -> tuple[str, ...]:
-    return tuple(impossible_bodies(found.robot.links.body_names,
-                                   parameters[:10 * found.robot.n]))

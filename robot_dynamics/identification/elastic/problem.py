@@ -30,16 +30,19 @@ from robot_dynamics.identification.dataset.settings import (
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import regressor
 from robot_dynamics.identification.elastic.result import Curves
-from robot_dynamics.identification.filters import low_pass
-from robot_dynamics.identification.least_squares import ESTIMATORS, Equations, LinearFit, estimate
+from robot_dynamics.identification.least_squares import (
+    CORRELATION,
+    ESTIMATORS,
+    Equations,
+    LinearFit,
+    estimate,
+)
 from robot_dynamics.identification.observation_matrix import pieces_of, row_rate
 from robot_dynamics.identification.result import Residuals
-from robot_dynamics.identification.signals import WIDER, SignalSettings, motions_of
+from robot_dynamics.identification.signals import WIDER, SignalSettings, low_pass, motions_of
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import position_units
 
-#: Correlation time of the errors, s.
-CORRELATION = 1.0
 #: Motors slower than this fraction of their RMS speed stand still: the direction of their
 #: friction is unknown.
 STANDSTILL = 0.02
@@ -143,7 +146,7 @@ class ElasticStack:
         # Equations with friction, which depends on the speed of these coordinates.
         has_motor = np.array(encoders.motors)
         motors = np.where(has_motor, self.n, 0) + np.arange(self.n)
-        self.rubbing = np.searchsorted(encoders.measured, motors)
+        self.friction_rows = np.searchsorted(encoders.measured, motors)
         self.motions = motions_of(data.dataset, settings)
         self.rate = row_rate(self.motions[0].rate, settings.cutoff)
         columns, efforts, times, speeds = [], [], [], []
@@ -161,14 +164,14 @@ class ElasticStack:
         self.W, self.y = np.concatenate(columns), np.concatenate(efforts)
         self.time = np.concatenate(times)
         self.used: BoolArray = like.used if like is not None else self._fast_enough(
-            np.concatenate(speeds)[:, self.rubbing], velocity_threshold)
+            np.concatenate(speeds)[:, self.friction_rows], velocity_threshold)
 
     def columns_of(self, joint: int, effects: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """Filtered friction columns of a motor, (M, k), in the equations ``rubbing[joint]``.
+        """Filtered friction columns of a motor, (M, k), in the equations ``friction_rows[joint]``.
 
         ``effects`` maps speeds, (N,), to the effort per unit of each parameter, (N, k).
         """
-        place = self.rubbing[joint]
+        place = self.friction_rows[joint]
         return np.concatenate([
             self._filtered(effects(motion.v[outer, place]), motion.rate)[kept]
             for motion in self.motions for outer, kept in pieces_of(motion, self.settings.cutoff)])
@@ -187,8 +190,8 @@ class ElasticStack:
         used = np.ones(self.y.shape, dtype=bool)
         limits = np.full(self.n, threshold) if threshold is not None else \
             STANDSTILL * np.sqrt(np.mean(speed**2, axis=0))
-        used[:, self.rubbing] = np.abs(speed) >= limits
-        for joint, place in enumerate(self.rubbing):
+        used[:, self.friction_rows] = np.abs(speed) >= limits
+        for joint, place in enumerate(self.friction_rows):
             if np.count_nonzero(used[:, place]) < _FEWEST_ROWS:
                 raise RecordingError(
                     f'is faster than {limits[joint]:.3g} {self._units[joint]}/s in '
@@ -320,11 +323,11 @@ class Problem:
         return out[0], out[1]
 
     def _residuals(self, equations: Equations, left: FloatArray) -> Residuals:
-        count, encoders = len(self.stack.rubbing), self.stack.data.encoders
+        count, encoders = len(self.stack.friction_rows), self.stack.data.encoders
         size = int(equations.joint.max()) + 1
         errors = np.bincount(equations.joint, left**2, size).astype(np.float64)
         rows = np.bincount(equations.joint, minlength=size).astype(np.float64)
-        driven = self.stack.rubbing[encoders.measured % count]
+        driven = self.stack.friction_rows[encoders.measured % count]
         efforts = np.bincount(equations.joint, equations.y**2, size).astype(np.float64)
         squares = efforts[driven] / np.maximum(rows[driven], 1) * rows
         total = float(np.sqrt(np.sum(errors) / max(float(np.sum(efforts)), 1e-300)))
@@ -372,8 +375,8 @@ def stribeck_columns(stack: ElasticStack, speeds: StribeckSpeeds) -> FloatArray:
     n = stack.n
     out = np.zeros((*stack.y.shape, 2 * n))
     for joint in range(n):
-        out[:, stack.rubbing[joint], [joint, n + joint]] = _pair(stack, joint, speeds.rise[joint],
-                                                                 speeds.drop[joint])
+        out[:, stack.friction_rows[joint], [joint, n + joint]] = _pair(
+            stack, joint, speeds.rise[joint], speeds.drop[joint])
     return out
 
 
@@ -383,10 +386,9 @@ def find_speeds(stack: ElasticStack, plain: Equations, weights: FloatArray) -> S
     ``plain`` are the equations with f_s and f_v alone, and ``weights`` the inverse standard
     deviations of the errors of each coordinate, shape (m,).
     """
-    from scipy.optimize import minimize
     n = stack.n
     usual = np.array([np.sqrt(np.mean(np.concatenate(
-        [motion.v[:, place] for motion in stack.motions])**2)) for place in stack.rubbing])
+        [motion.v[:, place] for motion in stack.motions])**2)) for place in stack.friction_rows])
     scale = weights[plain.joint]
     # Everything is projected on the complement of the other columns.
     Q, _ = np.linalg.qr(_unit(plain.W * scale[:, np.newaxis]))
@@ -394,34 +396,39 @@ def find_speeds(stack: ElasticStack, plain: Equations, weights: FloatArray) -> S
     left = left - Q @ (Q.T @ left)
     found = StribeckSpeeds(usual.copy(), usual.copy())
     for joint in range(n):
-        mine = plain.joint == stack.rubbing[joint]
-        rows, Q_mine, left_mine = plain.order[mine], Q[mine], left[mine]
-        size = scale[mine, np.newaxis]
-
-        def explained(columns: FloatArray, Q: FloatArray = Q_mine, left: FloatArray = left_mine
-                      ) -> FloatArray:
-            """Reduction of the squares by pairs of columns, shape (k, rows, 2)."""
-            known = np.einsum('ij,kil->kjl', Q, columns)
-            G = np.einsum('kil,kim->klm', columns, columns) - np.einsum('kjl,kjm->klm', known,
-                                                                       known)
-            b = np.einsum('kil,i->kl', columns, left)
-            return np.einsum('kl,klm,km->k', b, np.linalg.pinv(G, rcond=1e-12), b)
-
-        def cost(logs: FloatArray, joint: int = joint, rows: IntArray = rows,
-                 size: FloatArray = size) -> float:
-            speeds = np.clip(np.exp(logs), *_RANGE) * usual[joint]
-            return -float(explained(_unit(_pair(stack, joint, *speeds)[rows] * size)[None])[0])
-
-        each = [_unit(_pair(stack, joint, speed, speed)[rows] * size)
-                for speed in _SHARES * usual[joint]]
-        scores = np.array([explained(np.stack([np.stack([rise[:, 0], drop[:, 1]], axis=1)
-                                               for drop in each])) for rise in each])
-        ends = [minimize(cost, np.log(_SHARES[list(place)]), method='Nelder-Mead',
-                         options={'xatol': 1e-3, 'fatol': 0.0, 'maxfev': 100})
-                for place in _peaks(scores)]
-        logs = min(ends, key=lambda end: end.fun).x
-        found.rise[joint], found.drop[joint] = np.clip(np.exp(logs), *_RANGE) * usual[joint]
+        mine = plain.joint == stack.friction_rows[joint]
+        found.rise[joint], found.drop[joint] = _best_speeds(
+            stack, joint, usual[joint], plain.order[mine], scale[mine, np.newaxis], Q[mine],
+            left[mine])
     return found
+
+
+def _best_speeds(stack: ElasticStack, joint: int, usual: float, rows: IntArray, size: FloatArray,
+                 Q: FloatArray, left: FloatArray) -> FloatArray:
+    """Speeds of one motor, rise and drop, from its rows of what the other columns leave."""
+    from scipy.optimize import minimize
+
+    def explained(columns: FloatArray) -> FloatArray:
+        """Reduction of the squares by pairs of columns, shape (k, rows, 2)."""
+        known = np.einsum('ij,kil->kjl', Q, columns)
+        G = np.einsum('kil,kim->klm', columns, columns) - np.einsum('kjl,kjm->klm', known, known)
+        b = np.einsum('kil,i->kl', columns, left)
+        return np.einsum('kl,klm,km->k', b, np.linalg.pinv(G, rcond=1e-12), b)
+
+    def speeds(logs: FloatArray) -> FloatArray:
+        return np.clip(np.exp(logs), *_RANGE) * usual
+
+    def cost(logs: FloatArray) -> float:
+        pair = _pair(stack, joint, *speeds(logs))[rows]
+        return -float(explained(_unit(pair * size)[np.newaxis])[0])
+
+    each = [_unit(_pair(stack, joint, speed, speed)[rows] * size) for speed in _SHARES * usual]
+    scores = np.array([explained(np.stack([np.stack([rise[:, 0], drop[:, 1]], axis=1)
+                                           for drop in each])) for rise in each])
+    ends = [minimize(cost, np.log(_SHARES[list(place)]), method='Nelder-Mead',
+                     options={'xatol': 1e-3, 'fatol': 0.0, 'maxfev': 100})
+            for place in _peaks(scores)]
+    return speeds(min(ends, key=lambda end: end.fun).x)
 
 
 def _peaks(scores: FloatArray) -> list[tuple[int, int]]:

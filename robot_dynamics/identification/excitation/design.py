@@ -54,7 +54,7 @@ Improve = Callable[[FloatArray, Callable[[], None]], FloatArray]
 #: For matrices of this size, threads of a BLAS only compete.
 _ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 # Period of progress reports, s.
-_GLANCE = 0.2
+_REPORT_PERIOD = 0.2
 
 # Iterations done by all processes; set in each of them as it starts.
 _done: Any = None
@@ -314,7 +314,7 @@ def in_processes(improve: Improve, starts: Sequence[FloatArray], workers: int,
         futures = [pool.submit(_improved, improve, start) for start in starts]
         waiting = set(futures)
         while waiting:
-            waiting = wait(waiting, timeout=_GLANCE).not_done
+            waiting = wait(waiting, timeout=_REPORT_PERIOD).not_done
             progress(counter.value)
         return [future.result() for future in futures]
 

@@ -143,8 +143,8 @@ class MotionLimits:
                                           strict=True):
             # Written so that NaN fails.
             if not low < value < high:
-                raise TrajectoryError(f'starts at {value:.4g}, not between {low:.4g} and '
-                                      f'{high:.4g}, what is left of its range', subject=name,
+                raise TrajectoryError(f'must start between {low:.4g} and {high:.4g}, the usable '
+                                      f'part of its range, got {value:.4g}', subject=name,
                                       remedy='move the arm away from the limit first, or use '
                                              'more of the limits')
 
@@ -281,7 +281,7 @@ def shrunk(motion: RestToRest, limits: MotionLimits, efforts: EffortEnclosure,
         low, high = (middle, high) if keeps(middle) else (low, middle)
     if low < _SMALLEST:
         raise TrajectoryError('leaves no room to move: efforts there are at their limits, or '
-                              'something is touched', subject='start',
+                              'the arm is in contact', subject='start',
                               remedy='start elsewhere, or use more of the limits')
     return part(low)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.log import Log
-from robot_dynamics.identification.filters import by_lines
+from robot_dynamics.identification.signals import by_lines
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import read_topics
 

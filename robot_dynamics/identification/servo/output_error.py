@@ -32,8 +32,8 @@ from robot_dynamics.identification.dataset.settings import (
     require_number,
     values_of_joints,
 )
-from robot_dynamics.identification.least_squares import newey_west
-from robot_dynamics.identification.quality import OVERFIT, grade
+from robot_dynamics.identification.least_squares import CORRELATION, newey_west
+from robot_dynamics.identification.quality import OVERFIT, VAGUE, grade
 from robot_dynamics.identification.result import FAIR, POOR
 from robot_dynamics.identification.servo.log import ServoLog, halves_of
 from robot_dynamics.identification.servo.model import (
@@ -57,8 +57,6 @@ SAMPLES, SPREAD = 30, 0.8
 NEAR = 0.1
 #: Step of finite differences, in scales: larger than the effect of a single event of sticking.
 DIFFERENCE = 1e-2
-#: Correlation time of the errors, s.
-CORRELATION = 1.0
 #: Largest number of simulations with derivatives in one search.
 MOST_STEPS = 60
 #: Error of a simulation that diverged, relative to the motion.
@@ -69,8 +67,6 @@ SAME = 0.01
 AT_BOUND = 1e-4
 #: Shortest step of the simulation, s.
 SHORTEST_STEP = 1e-5
-#: Largest relative standard deviation of a determined parameter.
-VAGUE = 0.3
 
 
 @dataclass(frozen=True)
@@ -454,8 +450,8 @@ def verdict_of_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerd
     motion = np.mean(np.abs(position - np.mean(position, axis=0)), axis=0)
     inside, outside = (float(np.mean(error / motion))
                        for error in (found.mean_error, found.validation))
-    reasons = [f'simulated from commands alone, positions are {100 * outside:.3g} % of the motion '
-               f'off in halves that were not seen, and {100 * inside:.3g} % in what was fitted']
+    reasons = [f'positions simulated from commands alone differ by {100 * outside:.3g} % of the '
+               f'motion in halves outside the fit, and by {100 * inside:.3g} % in the fit']
     joints = found.validation / motion
     # The first joint that diverged, if any.
     worst = int(np.argmax(np.nan_to_num(joints, nan=np.inf)))
@@ -466,8 +462,8 @@ def verdict_of_drives(found: OutputError, logs: Sequence[ServoLog]) -> DriveVerd
                        'on its drive')
     if not np.isfinite(outside) or outside > OVERFIT * inside + 0.01:
         verdict = POOR if verdict == POOR else FAIR
-        reasons.append('simulates much worse what it has not seen: the halves of the logs '
-                       'disagree')
+        reasons.append('positions of other halves are simulated much worse than those of the fit: '
+                       'the halves of the logs disagree')
     return DriveVerdict(verdict, tuple(reasons), motion, inside, outside, (name, share))
 
 

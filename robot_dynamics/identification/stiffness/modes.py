@@ -78,7 +78,7 @@ def examine_modes(torque: FloatArray, output: FloatArray, rate: float, *, has_ra
     best: tuple[float, int, FloatArray, FloatArray] | None = None
     for order in ORDERS:
         a, b = _fitted(u, y, order)
-        simulated = float(np.linalg.norm(y - _gone_on(a, b, u, y))) / size
+        simulated = float(np.linalg.norm(y - _simulated(a, b, u, y))) / size
         if best is None or (np.isfinite(simulated) and simulated < (1.0 - GAIN) * best[0]):
             best = (simulated, order, a, b)
     assert best is not None
@@ -111,7 +111,7 @@ def _fitted(u: FloatArray, y: FloatArray, order: int) -> tuple[FloatArray, Float
     return np.r_[1.0, -x[:order]], x[order:]
 
 
-def _gone_on(a: FloatArray, b: FloatArray, u: FloatArray, y: FloatArray) -> FloatArray:
+def _simulated(a: FloatArray, b: FloatArray, u: FloatArray, y: FloatArray) -> FloatArray:
     """Free simulation of the output from the first measured samples."""
     from scipy.signal import lfilter, lfiltic
     order = len(a) - 1

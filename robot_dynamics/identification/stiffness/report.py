@@ -76,7 +76,7 @@ def _examined(log: JointLog) -> JointReport:
     if 'motor' in signals and 'link' in signals:
         spring = examine_spring(log)
         if 'torque' not in signals:
-            missing.append('stiffness: no torque. The lost motion holds what the spring gives way')
+            missing.append('stiffness: no torque; lost motion contains the spring deflection')
         elif not np.isfinite(spring.stiffness):
             missing.append('stiffness: the deflection does not follow the torque; load the joint '
                            'more, or use finer encoders')
@@ -129,7 +129,7 @@ def _of_modes(modes: ModesReport) -> list[str]:
         out.append(f'  stiffness {modes.stiffness:.4g} N m/rad (or N/m), by the lowest resonance '
                    'and the inertia')
     out.append(f'  difference equation of order {modes.order}: {100 * modes.one_step:.2g} % error '
-               f'of the next sample, {100 * modes.simulated:.2g} % going on by itself')
+               f'of the next sample, {100 * modes.simulated:.2g} % in free simulation')
     return out
 
 

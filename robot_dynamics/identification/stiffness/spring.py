@@ -26,9 +26,20 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment
-from robot_dynamics.identification.filters import derivative, evenly, lasting, low_pass, widened
-from robot_dynamics.identification.least_squares import Equations, LinearFit, estimate
-from robot_dynamics.identification.signals import cutoff_of
+from robot_dynamics.identification.least_squares import (
+    CORRELATION,
+    Equations,
+    LinearFit,
+    estimate,
+)
+from robot_dynamics.identification.signals import (
+    cutoff_of,
+    derivative,
+    evenly,
+    lasting,
+    low_pass,
+    widened,
+)
 from robot_dynamics.identification.stiffness.log import JointLog
 from robot_dynamics.model.arrays import FloatArray
 
@@ -46,8 +57,8 @@ LEAST_MOTION, TOGETHER = 1e-3, 0.5
 STANDSTILL = 0.02
 #: Duration of zero torque with brakes on, s; left out around it, in 1 / cut-off.
 BRAKED, AROUND = 0.2, 2.0
-# Correlation time of the errors, s; rows per cut-off; passes for the play.
-_CORRELATION, _ROWS, _PASSES = 1.0, 4.0, 3
+# Rows per cut-off, and passes for the play.
+_ROWS, _PASSES = 4.0, 3
 # Reversal of a motor in standard deviations of its noise.
 _NOISE = 6.0
 _FEWEST = 32
@@ -213,7 +224,7 @@ class _Rows:
             W = np.stack([self.column(name, follows) for name in names], axis=1)[used]
             fit = estimate('ols', Equations(
                 W, self.deflection[used], np.zeros(len(W), dtype=np.int64),
-                np.flatnonzero(used)), correlation=_CORRELATION * self.row_rate)
+                np.flatnonzero(used)), correlation=CORRELATION * self.row_rate)
             if not follows:
                 break
             if follows == LOAD:

@@ -11,8 +11,8 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset import load_dataset
 from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
+from robot_dynamics.identification.dataset.dataset import load_dataset
 
 ROWS = 3000
 

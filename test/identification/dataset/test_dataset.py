@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import DimensionError, ParameterError, RecordingError
-from robot_dynamics.identification.dataset import (
-    DatasetSettings,
-    dataset_from_arrays,
-    load_dataset,
-    read_settings,
-)
 from robot_dynamics.identification.dataset.bags import read_bag
-from robot_dynamics.identification.dataset.settings import settings_from
+from robot_dynamics.identification.dataset.dataset import dataset_from_arrays, load_dataset
+from robot_dynamics.identification.dataset.settings import (
+    DatasetSettings,
+    read_settings,
+    settings_from,
+)
 
 NAMES = ('shoulder', 'elbow', 'wrist')
 BAGS = ('run_sqlite3', 'run_mcap', 'run_mcap_no_metadata', 'run_sqlite3/run_sqlite3.db3',

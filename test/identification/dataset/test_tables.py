@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.dataset import load_dataset
+from robot_dynamics.identification.dataset.dataset import load_dataset
 from robot_dynamics.identification.dataset.tables import read_table
 
 VALUES = np.array([[0.0, 1.5, -2.25], [0.5, 1e-3, 1234.5], [1.0, -0.0, 7.0]])

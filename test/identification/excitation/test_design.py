@@ -100,7 +100,7 @@ def test_wrong_wishes_are_refused(limited, robots):
                   {'waves': 0}, {'waves': 0, 'kind': 'fourier'}):
         with pytest.raises(ParameterError):
             design(robot, start, limits, DesignSettings(**{**SHORT, **wrong}))
-    with pytest.raises(TrajectoryError, match='starts at'):
+    with pytest.raises(TrajectoryError, match='must start between'):
         design(robot, start + 100.0, limits, DesignSettings(**SHORT))
     with pytest.raises(ParameterError, match='start'):
         resting_pose(robots('arm7'), [0.0] * 3)

@@ -111,7 +111,7 @@ def test_limits_of_a_robot(robots):
     np.testing.assert_allclose(limits.velocity, np.minimum(1.5, 0.8 * robot.limits.velocity))
     np.testing.assert_allclose(limits.effort, 0.8 * robot.limits.effort)
     np.testing.assert_allclose(limits.acceleration, 3.0)
-    with pytest.raises(TrajectoryError, match=r'joint4 starts at 0, not between'):
+    with pytest.raises(TrajectoryError, match=r'joint4 must start between .*, got 0;'):
         limits.check_start(start)
 
 

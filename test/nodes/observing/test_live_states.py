@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.bringup.cli import main
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError, RecordingError
-from robot_dynamics.identification.dataset import load_dataset
+from robot_dynamics.identification.dataset.dataset import load_dataset
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
