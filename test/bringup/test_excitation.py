@@ -48,7 +48,8 @@ def test_a_summary_has_condition_and_use_of_limits(tmp_path, capsys):
 @pytest.mark.parametrize(('arguments', 'wanted'), [
     (['nobody'], 'neither a file nor a robot'), (['rpr', '--seconds', '0'], 'seconds'),
     (['rpr', '--scale', '2'], 'scale'), (['rpr', '--start', '1'], 'start'),
-    (['rpr', '--start', '9', '9', '9'], 'must start between'), (['rpr', '--restarts', '0'], 'restarts'),
+    (['rpr', '--start', '9', '9', '9'], 'must start between'),
+    (['rpr', '--restarts', '0'], 'restarts'),
     (['rpr', '--acceleration', '1', '2'], '--acceleration'),
     (['rpr', '--output', '/no/such/folder/plan.yaml', *QUICK], 'cannot be written')])
 def test_wrong_options_give_one_line(arguments, wanted, capsys):
