@@ -23,14 +23,7 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.closed_form.recording import (
-    Entry,
-    Intermediate,
-    Output,
-    Recording,
-    live,
-    plan,
-)
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, live, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 from robot_dynamics.errors import BackendError, ModelError
 

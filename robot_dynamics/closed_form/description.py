@@ -16,13 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.closed_form.geometry import (
-    Body,
-    Constant,
-    Geometry,
-    numeric_geometry,
-    vector_of,
-)
+from robot_dynamics.closed_form.geometry import Body, Geometry, numeric_geometry, vector_of
 from robot_dynamics.closed_form.tape import Tape
 from robot_dynamics.closed_form.vectors import IDENTITY, ZERO, Vector, add, scale, subtract
 from robot_dynamics.errors import ModelError
@@ -50,12 +44,7 @@ class Description:
     parameters: FloatArray  # Inertial, (nb, 10); zeros where none are described.
     base: Geometry  # With 0 for each symbol.
     units: dict[str, Geometry]  # With 1 for that symbol, 0 for the others.
-    values: dict[str, float | None]  # What symbols stand for, m or m/s^2.
-
-    @property
-    def constants(self) -> tuple[Constant, ...]:
-        """Symbols and what they stand for."""
-        return tuple(Constant(name, self.values[name]) for name in self.units)
+    values: dict[str, float | None]  # What symbols stand for, m or m/s^2; None if unknown.
 
     def on(self, tape: Tape) -> Geometry:
         """The geometry with its symbols on a tape."""
@@ -75,8 +64,7 @@ class Description:
 
         return replace(
             self.base, bodies=tuple(body(i, own) for i, own in enumerate(self.base.bodies)),
-            gravity=combined(self.base.gravity, [unit.gravity for _, unit in pairs]),
-            constants=self.constants)
+            gravity=combined(self.base.gravity, [unit.gravity for _, unit in pairs]))
 
 
 def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,

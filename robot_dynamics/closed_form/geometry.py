@@ -38,14 +38,6 @@ ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
-class Constant:
-    """A symbol that stands for a length, m, or for gravity, m/s^2."""
-
-    name: str
-    value: float | None = None  # In this robot; None if unknown.
-
-
-@dataclass(frozen=True)
 class Body:
     """How a body stands on its parent."""
 
@@ -64,13 +56,12 @@ class Body:
 class Geometry:
     """The bodies of a robot, base to tip, and gravity in the base frame.
 
-    Points, offsets and gravity may hold any scalar; `Constant` names those that do.
+    Points, offsets and gravity may hold any scalar.
     """
 
     joints: tuple[str, ...]
     bodies: tuple[Body, ...]
     gravity: Vector
-    constants: tuple[Constant, ...] = ()
 
     @property
     def n(self) -> int:

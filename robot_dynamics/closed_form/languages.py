@@ -14,14 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.closed_form.recording import (
-    Entry,
-    Intermediate,
-    Output,
-    Recording,
-    Step,
-    plan,
-)
+from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, Step, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 from robot_dynamics.errors import ModelError
 

@@ -126,7 +126,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         quantity.text)
     return Recording(
         quantity.function, quantity.text, description.name, tape, tuple(inputs), (output,),
-        description.constants,
+        description.values,
         parameter_symbols(description) if quantity.is_regressor else ())
 
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robot_dynamics.closed_form.geometry import Constant
 from robot_dynamics.closed_form.tape import Formula, Scalar, Symbol, Tape
 
 #: Longest formula, in operations, that is written in one piece.
@@ -44,7 +43,8 @@ class Recording:
     tape: Tape  # The operations.
     inputs: tuple[Input, ...]  # Its arguments, in their order.
     outputs: tuple[Output, ...]  # What it computes.
-    constants: tuple[Constant, ...] = ()  # In the order of the input ``constants``.
+    # What the symbols of the input ``constants`` stand for, m or m/s^2; None if unknown.
+    constants: Mapping[str, float | None] = field(default_factory=dict)
     columns: tuple[str, ...] = ()  # Names of the columns of a regressor.
 
     @property

@@ -118,8 +118,8 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
 
 def constants_note(recording: Recording) -> list[str]:
     """A line with the values of symbols, as far as they are known."""
-    known = [f'{constant.name} = {constant.value:g}' for constant in recording.constants
-             if constant.value is not None]
+    known = [f'{name} = {value:g}' for name, value in recording.constants.items()
+             if value is not None]
     return ['here ' + ', '.join(known)] if known else []
 
 

@@ -41,12 +41,7 @@ from robot_dynamics.errors import ModelError, shown
 from robot_dynamics.model.dh_fields import Fields, TextLoader
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_file, shipped_files
-from robot_dynamics.model.urdf_document import (
-    Element,
-    expanded_text,
-    parse_document,
-    read_source,
-)
+from robot_dynamics.model.urdf_document import Element, expanded_text, parse_document, read_source
 from robot_dynamics.model.yaml_text import read_yaml
 
 #: Texts by field by joint, as written.

@@ -13,7 +13,7 @@ TABLE = {'convention': 'modified', 'links': [
 
 
 def by_name(description):
-    return {constant.name: constant.value for constant in description.constants}
+    return dict(description.values)
 
 
 def test_names_in_a_table_become_symbols(elbow):
@@ -21,7 +21,7 @@ def test_names_in_a_table_become_symbols(elbow):
 
 
 def test_numbers_of_a_table_become_symbols_on_demand():
-    assert describe(TABLE).constants == ()
+    assert describe(TABLE).values == {}
     assert by_name(describe(TABLE, symbolic=True)) == {
         'a1': 0.1, 'd1': 0.2, 'a2': -0.3, 'a3': 0.25, 'd3': 0.4, 'g': 9.81}
 
@@ -30,7 +30,7 @@ def test_numbers_of_a_table_become_symbols_on_demand():
 def test_symbols_at_their_values_are_the_numbers(evaluated, at_random, what):
     values, expected = at_random(Robot.from_dh(TABLE))
     recording = derive(TABLE, what, symbolic=True)
-    values['constants'] = [constant.value for constant in recording.constants]
+    values['constants'] = list(recording.constants.values())
     assert np.allclose(evaluated(recording, values), expected[what], rtol=0, atol=1e-13)
 
 
@@ -48,8 +48,8 @@ def test_columns_and_texts_are_tables_too():
 def test_a_robot_gets_symbols_for_its_places(arm7, evaluated, at_random):
     values, expected = at_random(arm7)
     recording = derive(arm7, 'regressor', symbolic=True)
-    assert {constant.name[0] for constant in recording.constants} <= {'p', 'o', 'g'}
-    values['constants'] = [constant.value for constant in recording.constants]
+    assert {name[0] for name in recording.constants} <= {'p', 'o', 'g'}
+    values['constants'] = list(recording.constants.values())
     assert np.allclose(evaluated(recording, values), expected['regressor'], rtol=0, atol=1e-13)
 
 
