@@ -219,16 +219,8 @@ class MotorsGravityAndDamping:
     """The effort of motors that catches an arm with elastic joints, ``tau = g(q) - D theta'``.
 
     A drive measures its motor, not the link behind the spring: damping by the speed of the
-    link would excite the spring. D takes the speed out of the arm as
-    `GravityAndDamping` does, rate times the inertia of link
-    and motor, as far as that can be damped at the period at which it is renewed.
-
-    Parameters
-    ----------
-    plant : ElasticPlant
-        The arm.
-    rate : float
-        How fast the speed is taken out. 1/s.
+    link would excite the spring. D takes the speed out of the arm at a rate in 1/s, as
+    `GravityAndDamping` does, as far as that can be damped at the period at which it is renewed.
     """
 
     def __init__(self, plant: ElasticPlant, rate: float = CATCH_RATE):
@@ -250,15 +242,9 @@ class Pace:
     """Time of the arm: wall time less the time for which it waited for its controller.
 
     While commands arrive, the time advances by one period a tick. After each published state it
-    waits for the command that answers it, for at most `patience`. A controller that misses this
-    deadline is not waited for until its next command, nor before its first one.
-
-    Parameters
-    ----------
-    period : float
-        Time between two ticks, at which states are published. s.
-    patience : float
-        Longest wait for the answer to one state; 0 for none. s.
+    waits for the command that answers it, for at most `patience` in s, 0 for no wait. A controller
+    that misses this deadline is not waited for until its next command, nor before its first one.
+    States are published at ticks, one a period, s.
     """
 
     def __init__(self, period: float, patience: float):

@@ -288,10 +288,8 @@ class FaultyPlant(Plant):
             self._apply(joint, self._gain[joint] * self._effort[joint] - got)
         for _, _, body, point, force in pushes:
             self._push(body, point, force)
-        if not blocks:
-            super()._step(1)
-            return
-        self._block_all(blocks, before)
+        if blocks:
+            self._block_all(blocks, before)
         super()._step(1)
 
     def _block_all(self, blocks: Mapping[int, float], efforts: FloatArray) -> None:
