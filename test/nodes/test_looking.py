@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from robot_dynamics.bringup.doctor import environment as looking
+from robot_dynamics.bringup.doctor import system as looking
 from robot_dynamics.nodes.observing import graph_probe
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 
