@@ -197,7 +197,9 @@ def wolfram_function(recording: Recording, matrices: Matrices | None = None) -> 
                              remedy='rename the symbol')
     arguments = ', '.join('{' + ', '.join(f'{name}_' for name in array.names) + '}'
                           for array in recording.inputs)
-    head = f'{wolfram_name(recording.name)}[{arguments}] :='
+    # The language has no underscores in names: massMatrix for mass_matrix.
+    name = re.sub(r'_(\w)', lambda match: match[1].upper(), recording.name)
+    head = f'{name}[{arguments}] :='
     choice = plan(recording, labels=False)
     writer = WolframText(choice.variables)
     if matrices is not None:
@@ -217,11 +219,6 @@ def wolfram_function(recording: Recording, matrices: Matrices | None = None) -> 
 def wolfram_comment(text: str) -> str:
     """The text as a comment, with comment marks in it made harmless."""
     return f'(* {text.replace("*)", "* )").replace("(*", "( *")} *)'
-
-
-def wolfram_name(name: str) -> str:
-    """Name massMatrix for mass_matrix: the language has no underscores in names."""
-    return re.sub(r'_(\w)', lambda match: match[1].upper(), name)
 
 
 def _list(output: Output, entries: list[str]) -> str:

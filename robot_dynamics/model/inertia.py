@@ -273,7 +273,8 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
                            'a parameter is not finite')
     eigenvalues = np.linalg.eigvalsh(pseudo_inertia(p))
     smallest = float(eigenvalues[0])
-    moments = _principal_moments(p)
+    tensor = inertia_matrix(p) if p[0] == 0.0 else com_from_parameters(p)[2]
+    moments: FloatArray = np.linalg.eigvalsh(tensor).astype(np.float64)
     violation = _violation(p, moments, tolerance)
     # A zero eigenvalue comes out of rounding with either sign.
     definite = not violation and bool(smallest > 16.0 * _EPSILON * eigenvalues[-1])
@@ -330,13 +331,6 @@ def finite_parameters(parameters: ArrayLike) -> FloatArray:
         raise InertiaError('contain NaN or inf', subject='parameters',
                            remedy='give the parameters of a body')
     return p
-
-
-def _principal_moments(p: FloatArray) -> FloatArray:
-    """Ascending principal moments about the centre of mass, or the origin without mass."""
-    tensor = inertia_matrix(p) if p[0] == 0.0 else com_from_parameters(p)[2]
-    moments: FloatArray = np.linalg.eigvalsh(tensor).astype(np.float64)
-    return moments
 
 
 def _violation(p: FloatArray, moments: FloatArray, tolerance: float) -> str:

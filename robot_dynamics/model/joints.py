@@ -247,7 +247,7 @@ def neutral(coordinates: Coordinates) -> FloatArray:
 def integrate(coordinates: Coordinates, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> FloatArray:
     """Positions after a time at constant velocity; see `Robot.integrate`."""
     q = check_positions(coordinates, q, 'q')
-    v, dt = check_velocities(coordinates, v, 'v'), _time(dt)
+    v, dt = _rows(v, coordinates.n, coordinates.velocity_names, 'v'), _time(dt)
     shape = _common_shape(q.shape[:-1], v.shape[:-1])
     result = np.empty((*shape, coordinates.nq))
     # NaN and inf pass without a warning, as in kernels.
@@ -279,11 +279,7 @@ def difference(coordinates: Coordinates, q0: ArrayLike, q1: ArrayLike) -> FloatA
 
 
 def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> FloatArray:
-    """Positions as an array of shape (..., nq).
-
-    Another length of the last axis is a `DimensionError`; a quaternion that is not of length 1
-    is a `StateError` that names the joint.
-    """
+    """Positions as an array of shape (..., nq), after a check of lengths and quaternions."""
     array = _rows(q, coordinates.nq, coordinates.position_names, subject)
     for k in coordinates.several:
         part = coordinates.types[k].quaternion
@@ -298,11 +294,6 @@ def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> Flo
                                  f'{np.max(lengths[wrong]):.6g}', subject=coordinates.joints[k],
                                  remedy='give qx, qy, qz, qw divided by their length')
     return array
-
-
-def check_velocities(coordinates: Coordinates, v: ArrayLike, subject: str) -> FloatArray:
-    """Velocities as an array of shape (..., n)."""
-    return _rows(v, coordinates.n, coordinates.velocity_names, subject)
 
 
 def _time(dt: float) -> float:

@@ -150,7 +150,9 @@ class RobotData(Rebuilt):
         if len(self.body_joint_names) != bodies:
             raise DimensionError(f'must have {bodies} names, got {len(self.body_joint_names)}',
                                  subject='body_joint_names', remedy='name the joint of each body')
-        _check_joint_types(self.body_names, self.joint_types)
+        for k in np.flatnonzero(~np.isin(self.joint_types, list(JointType))).tolist():
+            raise ModelError(f'has a joint of the unknown type {self.joint_types[k]}',
+                             subject=self.body_names[k], remedy='use the values of JointType')
         rows, joints = self.body_coordinates.n, self.coordinates.n
         shapes = {
             'placements': (bodies, 4, 4), 'axes': (bodies, 3), 'link_offsets': (bodies, 3),
@@ -179,7 +181,10 @@ class RobotData(Rebuilt):
             _check_names('coordinate', self.position_names)
             _check_names('coordinate', self.velocity_names)
             _check_several(self)
-        _check_axes(self.body_names, self.axes)
+        lengths = np.linalg.norm(self.axes, axis=1)
+        for k in np.flatnonzero(np.abs(lengths - 1.0) > _ROUNDING).tolist():
+            raise ModelError(f'must have a joint axis of length 1, got {lengths[k]:g}',
+                             subject=self.body_names[k], remedy='give a unit axis')
         _check_poses(self.body_names, self.placements)
         _check_frames(self.frames, self.n_bodies)
         _check_limits(self.velocity_names, limits)
@@ -359,19 +364,6 @@ def _check_names(kind: str, names: Iterable[str]) -> None:
             raise ModelError(f'is the name of two {kind}s', subject=name,
                              remedy='rename one of them')
         seen.add(name)
-
-
-def _check_joint_types(bodies: Sequence[str], joint_types: IntArray) -> None:
-    for k in np.flatnonzero(~np.isin(joint_types, list(JointType))).tolist():
-        raise ModelError(f'has a joint of the unknown type {joint_types[k]}', subject=bodies[k],
-                         remedy='use the values of JointType')
-
-
-def _check_axes(bodies: Sequence[str], axes: FloatArray) -> None:
-    lengths = np.linalg.norm(axes, axis=1)
-    for k in np.flatnonzero(np.abs(lengths - 1.0) > _ROUNDING).tolist():
-        raise ModelError(f'must have a joint axis of length 1, got {lengths[k]:g}',
-                         subject=bodies[k], remedy='give a unit axis')
 
 
 def _check_several(robot: RobotData) -> None:
