@@ -10,12 +10,12 @@ from pathlib import Path
 from robot_dynamics.bringup.processes import (
     NodeProcess,
     ParameterValue,
-    find_file,
     read_parameter_file,
     shipped_config,
 )
 from robot_dynamics.bringup.system import System
 from robot_dynamics.errors import BringupError
+from robot_dynamics.model.shipped import resolve_file
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 #: Nodes that depend on the driver.
@@ -80,11 +80,9 @@ def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
     """Parameters for the driver of an arm, by node name.
 
     The argument is the name of a file of this package, or the path of a ROS 2 parameter file for
-    some of `NODES`; raises `BringupError` for anything else.
+    some of `NODES`; raises `RobotDynamicsError` for anything else.
     """
-    known = shipped_hardware()
-    path = find_file(name_or_path, known, 'a known driver',
-                     'give the path of a parameter file or one of: ' + ', '.join(known))
+    path = resolve_file(name_or_path, shipped_hardware, 'a known driver', '.yaml')
     parameters = read_parameter_file(path)
     for node in parameters:
         if node not in NODES:

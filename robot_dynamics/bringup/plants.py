@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.bringup.processes import find_file, read_parameter_file, shipped_config
+from robot_dynamics.bringup.processes import read_parameter_file, shipped_config
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import resolve_file
 
 #: Value of ``plant`` for no simulated arm: a driver or a simulator runs already.
 NO_PLANT = 'none'
@@ -43,11 +44,9 @@ def shipped_plants() -> dict[str, Path]:
 
 
 def find_plant(name_or_path: str) -> Path:
-    """Parameter file that a user means by ``--plant``; raises `BringupError`."""
-    plants = shipped_plants()
-    return find_file(name_or_path, plants, 'a plant of this package',
-                     'give the path of a parameter file for simulated_arm or one of: '
-                     + ', '.join([*plants, NO_PLANT]))
+    """Parameter file that a user means by ``--plant``; raises `UnknownNameError`."""
+    return resolve_file(name_or_path, shipped_plants, f'a plant of this package, nor {NO_PLANT}',
+                        '.yaml')
 
 
 def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:

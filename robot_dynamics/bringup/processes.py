@@ -122,17 +122,6 @@ def shipped_config() -> Path:
                        remedy='install the package again')
 
 
-def find_file(name_or_path: str, shipped: Mapping[str, Path], kind: str, remedy: str) -> Path:
-    """File at a path, or a file of this package; raises `BringupError` where it is neither."""
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path.resolve()
-    if name_or_path in shipped:
-        return shipped[name_or_path]
-    raise BringupError(f'is neither a file nor {kind}', subject=name_or_path or "''",
-                       remedy=remedy)
-
-
 def _flat(values: Mapping[Any, Any], prefix: str = '') -> Iterator[tuple[str, ParameterValue]]:
     for name, value in values.items():
         if isinstance(value, dict):

@@ -15,7 +15,7 @@ from robot_dynamics.bringup.hardware import (
 )
 from robot_dynamics.bringup.launching.actions import find_package, require_packages
 from robot_dynamics.bringup.system import System
-from robot_dynamics.errors import BringupError
+from robot_dynamics.errors import BringupError, UnknownNameError
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +79,7 @@ def test_files_that_are_none_are_refused(tmp_path, text, words):
 
 
 def test_unknown_hardware_is_refused_with_what_there_is():
-    with pytest.raises(BringupError, match='franka, gazebo'):
+    with pytest.raises(UnknownNameError, match='franka, gazebo'):
         load_hardware('kuka')
 
 

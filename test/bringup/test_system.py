@@ -155,7 +155,7 @@ def test_wrong_choices_are_refused(options, words):
 def test_unknown_robots_and_plants_are_refused_before_anything_starts():
     with pytest.raises(ModelError, match='arm8'):
         System(robot='arm8').processes()
-    with pytest.raises(BringupError, match=r'heavy.*loaded, nominal, none'):
+    with pytest.raises(ModelError, match=r'heavy.*nor none;.*loaded, nominal'):
         System(plant='heavy').processes()
 
 
