@@ -81,17 +81,15 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                            subject='controller',
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')
-    processes = replace(system, reference=False).processes()
     parameters: dict[str, ParameterValue] = {
-        'use_sim_time': system.use_sim_time, 'spin': system.spin,
         'plan': str(Path(plan).expanduser().resolve()), 'output': output, 'periods': count}
     files: tuple[Path, ...] = (path,)
     if system.identified:
         files = (path, identified_files(system.identified))
     elif system.robot:
         parameters['robot_description'] = load_description(system.robot).urdf
-    return (*processes, NodeProcess(NODE, namespace=system.namespace, parameter_files=files,
-                                    parameters=parameters, stop_timeout=20.0))
+    return (*replace(system, reference=False).processes(),
+            system.node(NODE, parameters, files=files, stop_timeout=20.0))
 
 
 def run_excitation(processes: tuple[NodeProcess, ...], environment: Mapping[str, str],

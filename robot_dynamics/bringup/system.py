@@ -146,10 +146,10 @@ class System:
         """
         nodes = []
         if self.record is not None:
-            nodes.append(self._node('recorder', {'output': str(self.record)}, stop_timeout=20.0))
+            nodes.append(self.node('recorder', {'output': str(self.record)}, stop_timeout=20.0))
         if self.plant != NO_PLANT:
             self._plant()  # raises where the file has no section for the arm
-            nodes.append(self._node(_ARM, {
+            nodes.append(self.node(_ARM, {
                 **self._robot(), 'rate': self.rate, 'seed': self.seed,
                 'publish_description': True, **self._elastic(), **self._fitted_payload()},
                 files=(find_plant(self.plant),)))
@@ -206,9 +206,9 @@ class System:
     def _model_node(self, name: str, parameters: Parameters, module: str = '') -> NodeProcess:
         """Node with the model of the arm: that of the identified files, or its description."""
         if self.identified:
-            return self._node(name, parameters, module=module,
+            return self.node(name, parameters, module=module,
                               files=(identified_files(self.identified),))
-        return self._node(name, {**self._robot(), **parameters}, module=module)
+        return self.node(name, {**self._robot(), **parameters}, module=module)
 
     def _standby(self) -> tuple[str, ...]:
         """Standby controllers; raises where one needs elastic joints and the arm has none."""
@@ -245,8 +245,9 @@ class System:
             timeouts['state_timeout'] = min(wait + _TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT)
         return timeouts
 
-    def _node(self, name: str, parameters: Parameters, *, module: str = '',
-              files: tuple[Path, ...] = (), stop_timeout: float = 5.0) -> NodeProcess:
+    def node(self, name: str, parameters: Parameters, *, module: str = '',
+             files: tuple[Path, ...] = (), stop_timeout: float = 5.0) -> NodeProcess:
+        """Process of a node of this system, with the parameters that all nodes share."""
         return NodeProcess(
             name, module, self.namespace, files,
             parameters={'use_sim_time': self.use_sim_time, 'spin': self.spin, **parameters,
