@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages whose names are imported on first use, so that one name costs only its own module.
+"""Packages that import their names on first use, so that one name costs only its own module.
 
 The ``__init__`` of such a package imports its names for type checkers alone::
 
