@@ -22,9 +22,7 @@ def number(name: str, value: Any, unit: str = '') -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f'must be a number, got {reprlib.repr(value)}', subject=name,
-                             remedy='set it to a number' + (f' in {unit}' if unit else '')
-                             ) from None
+        raise _wrong(name, 'a number', reprlib.repr(value), 'a number', unit) from None
 
 
 def positive(name: str, value: float, unit: str = '') -> float:
@@ -32,9 +30,7 @@ def positive(name: str, value: float, unit: str = '') -> float:
     value = number(name, value, unit)
     # Written so that NaN fails.
     if not (value > 0.0 and math.isfinite(value)):
-        raise ParameterError(f'must be a positive number, got {value:g}', subject=name,
-                             remedy='set it to a finite value above zero'
-                                    + (f' in {unit}' if unit else ''))
+        raise _wrong(name, 'a positive number', f'{value:g}', 'a finite value above zero', unit)
     return value
 
 
@@ -42,9 +38,8 @@ def not_negative(name: str, value: float, unit: str = '') -> float:
     """Setting as a finite float from zero up; raises ParameterError for anything else."""
     value = number(name, value, unit)
     if not (value >= 0.0 and math.isfinite(value)):
-        raise ParameterError(f'must be zero or a positive number, got {value:g}',
-                             subject=name, remedy='set it to a finite value from zero up'
-                                                  + (f' in {unit}' if unit else ''))
+        raise _wrong(name, 'zero or a positive number', f'{value:g}',
+                     'a finite value from zero up', unit)
     return value
 
 
@@ -52,9 +47,13 @@ def count(name: str, value: int) -> int:
     """Setting as a whole number from 1 up; raises ParameterError for anything else."""
     counted = positive(name, value)
     if counted != int(counted):
-        raise ParameterError(f'must be a whole number, got {counted:g}', subject=name,
-                             remedy='set it to a whole number from 1 up')
+        raise _wrong(name, 'a whole number', f'{counted:g}', 'a whole number from 1 up', '')
     return int(counted)
+
+
+def _wrong(name: str, wanted: str, got: str, remedy: str, unit: str) -> ParameterError:
+    return ParameterError(f'must be {wanted}, got {got}', subject=name,
+                          remedy=f'set it to {remedy}' + (f' in {unit}' if unit else ''))
 
 
 def check_fields(settings: object, check: Callable[[str, float, str], float],

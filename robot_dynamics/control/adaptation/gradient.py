@@ -163,6 +163,7 @@ class Estimates:
 
     def __init__(self, inertial: FloatArray, bodies: BodyMetric, terms: TermMetric):
         self.metric, self.term_metric = bodies, terms
+        self._constants = body_constants(bodies)
         self.prior = np.concatenate([inertial.ravel(), np.ravel(terms.prior)])
         self.estimate = np.empty(self.prior.size)
         self.bodies = self.estimate[:inertial.size]
@@ -170,6 +171,9 @@ class Estimates:
         self._term_gains = np.ravel(terms.gain).astype(np.float64)
         self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
         self._target = np.empty_like(self.estimate)
+        # Kernel that moves estimates to an admissible target, and what it needs besides.
+        self._settle = settle
+        self._admissible: tuple[Any, ...] = ()
 
     def reset(self) -> None:
         """Return to the prior."""
@@ -183,6 +187,19 @@ class Estimates:
         """Gamma^-1 before any restriction, shape (10 nb + k n, 10 nb + k n)."""
         return block_diagonal(np.linalg.inv(self.metric.gain_blocks()),
                               1.0 / self.term_metric.gain)
+
+    def move_to(self, target: FloatArray) -> StepOutcome:
+        """Move the estimates to the admissible ones nearest to a target, shape (10 nb + k n,).
+
+        Nearest in the metric of the prior; the target agrees with what is known. Unless the
+        outcome is ``ACCEPTED`` the estimates are unchanged.
+        """
+        self._target[:] = target
+        return _OUTCOMES[self._settle_target()]
+
+    def _settle_target(self) -> int:
+        return self._settle.call(self._target, self._constants, self._term_ranges,
+                                 *self._admissible, self.estimate)
 
 
 class Adaptation(Estimates):
@@ -202,18 +219,19 @@ class Adaptation(Estimates):
         inertial = project_to_consistent(prior)
         super().__init__(inertial, bodies, terms)
         self.leakage = leakage
-        self._constants = body_constants(bodies)
         self.keeps_bodies = keeps_bodies
         # Only the kernels of this law are loaded: each takes seconds to compile.
-        step, self._gain, move = propose, self._term_gains, settle
-        self._admissible: tuple[Any, ...] = ()
+        self._propose, self._gain = propose, self._term_gains
         if constraints is not None and len(constraints):
             restriction = RestrictedGain(self.gain(), constraints)
-            step, self._gain = propose_restricted, restriction.gain
-            move, self._admissible = settle_restricted, (self.prior, restriction.projection)
+            self._propose, self._gain = propose_restricted, restriction.gain
+            self._settle = settle_restricted
+            self._admissible = (self.prior, restriction.projection)
         if not keeps_bodies:
-            move, self._admissible = settle_in_ball, (self.prior, _radius(bodies, inertial))
-        self._propose, self._settle = step.load(), move.load()
+            self._settle = settle_in_ball
+            self._admissible = (self.prior, _radius(bodies, inertial))
+        self._propose.load()
+        self._settle.load()
         self.reset()
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
@@ -222,34 +240,12 @@ class Adaptation(Estimates):
         The gradient is Yr^T s and the prediction error of a composite law. Unless the outcome is
         ``ACCEPTED`` the estimates are unchanged.
         """
-        rejected = self._propose(self.estimate, gradient, dt, self._constants, self._gain,
-                                 self._target)
+        rejected = self._propose.call(self.estimate, gradient, dt, self._constants,
+                                      self._gain, self._target)
         if not rejected and self.leakage > 0.0:
             # Exact over the step: at any rate it does not lead beyond the prior.
             self._target -= math.expm1(-self.leakage * dt) * (self.prior - self.estimate)
         return _OUTCOMES[rejected or self._settle_target()]
-
-    def move_to(self, target: FloatArray) -> StepOutcome:
-        """Move the estimates to the admissible ones nearest to a target, shape (10 nb + k n,).
-
-        The target agrees with what is known. Unless the outcome is ``ACCEPTED`` the estimates are
-        unchanged.
-        """
-        self._target[:] = target
-        return _OUTCOMES[self._settle_target()]
-
-    def _settle_target(self) -> int:
-        """Move the estimates to the admissible ones nearest to the target."""
-        return self._settle(self._target, self._constants, self._term_ranges, *self._admissible,
-                            self.estimate)
-
-    def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Half the squared distance from others in the metric of Gamma^-1: the share in V, J."""
-        inverse = np.linalg.inv(np.linalg.cholesky(self.metric.matrices))
-        difference = pseudo_inertia(bodies - self.bodies.reshape(-1, 10))
-        coordinates = inverse @ difference @ np.swapaxes(inverse, -1, -2)
-        return 0.5 * float(np.sum(coordinates**2) / self.metric.gain
-                           + np.sum((terms - self.terms)**2 / self.term_metric.gain))
 
 
 def block_diagonal(blocks: NDArray[np.floating], diagonal: ArrayLike = ()) -> FloatArray:

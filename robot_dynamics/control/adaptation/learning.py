@@ -379,7 +379,6 @@ class RestDetector:
 
     def __init__(self, after: float, sliding: float):
         self._after, self._sliding = after, sliding
-        self._largest = largest_entry.load()
         self._still = 0.0
 
     def reset(self) -> None:
@@ -388,19 +387,8 @@ class RestDetector:
 
     def observe(self, v_d: FloatArray, largest_s: float, dt: float) -> bool:
         """Whether the arm is at rest, after one more sample; see the class."""
-        try:
-            speed = self._largest(v_d)
-        except TypeError:  # read-only, strided or of another type: slower, but right
-            speed = self._largest(np.array(v_d, dtype=np.float64))
+        # As Python floats: numpy takes longer over a few numbers.
+        speed = max(map(abs, np.asarray(v_d).tolist()))
         self._still = 0.0 if speed > STILL else self._still + dt
         return (self._still > self._after and largest_s <= self._sliding
                 and not math.isinf(self._after))
-
-
-@kernel('f8(f8[::1])')
-def largest_entry(vector):
-    """Largest entry of a vector, either sign."""
-    largest = 0.0
-    for i in range(vector.size):
-        largest = max(largest, abs(vector[i]))
-    return largest

@@ -41,10 +41,8 @@ from robot_dynamics.control.adaptation.gradient import (
     Estimates,
     StepOutcome,
     TermMetric,
-    body_constants,
     is_finite,
     read_pseudo_inertia,
-    settle,
     write_parameters,
 )
 from robot_dynamics.dynamics.kernels.loading import kernel, part
@@ -88,41 +86,23 @@ class NaturalAdaptation(Estimates):
         super().__init__(parameters_from_pseudo_inertia(P), bodies, terms)
         self._step, self._share = natural_step.load(), allowed_share.load()
         self._fastest = float(largest_frequency)
-        self._constants = np.array([
+        self._cones = np.array([
             np.concatenate([[float(learnt[b]), bodies.gain],
                             np.full(3, bodies.largest_spread[b]), [bodies.largest_mass[b]],
                             matrix.ravel()])
             for b, matrix in enumerate(bodies.matrices)])
-        self._settle, self._cone = settle.load(), body_constants(bodies)
+        self._settle.load()
         self.reset()
 
     def share(self, gradient: FloatArray, s: FloatArray, mass_matrix: FloatArray) -> float:
         """Factor in (0, 1] by which steps are shortened at this gradient Yr^T s."""
         return self._share(self.estimate, gradient, s, mass_matrix, self._fastest,
-                           self._constants, self._term_gains)
+                           self._cones, self._term_gains)
 
     def step(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along a gradient for a time; see `Adaptation.step`."""
-        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._constants, self._term_gains,
+        return _OUTCOMES[self._step(self.estimate, gradient, dt, self._cones, self._term_gains,
                                     self._term_ranges, self._target)]
-
-    def move_to(self, target: FloatArray) -> StepOutcome:
-        """Move the estimates to the consistent bodies nearest to a target, in the metric of Q.
-
-        See `Adaptation.move_to`.
-        """
-        self._target[:] = target
-        return _OUTCOMES[self._settle(self._target, self._cone, self._term_ranges, self.estimate)]
-
-    def distance(self, bodies: FloatArray, terms: FloatArray) -> float:
-        """Divergence from other parameters over gamma: the share in V, J."""
-        total = 0.5 * float(np.sum((terms - self.terms)**2 / self.term_metric.gain))
-        for true, estimate in zip(pseudo_inertia(bodies),
-                                  pseudo_inertia(self.bodies.reshape(-1, 10)), strict=True):
-            ratio = np.linalg.solve(estimate, true)
-            total += float(np.trace(ratio) - np.linalg.slogdet(ratio)[1] - 4.0) \
-                / self.metric.gain
-        return total
 
 
 @kernel('i8(f8[::1], f8[::1], f8, f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
@@ -206,9 +186,7 @@ def loop_power(estimate, gradient, constants, gains):
 def factor(P, L):
     """Write the lower triangular L with P = L L^T; return whether P is positive definite."""
     good = True
-    for i in range(4):
-        for j in range(4):
-            L[i, j] = 0.0
+    L[:] = 0.0
     for j in range(4):
         pivot = P[j, j]
         for k in range(j):

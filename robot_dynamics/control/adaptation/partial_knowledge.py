@@ -158,16 +158,14 @@ def unknown_directions(constraints: FloatArray) -> FloatArray:
 
 def _independent(matrix: FloatArray) -> FloatArray:
     """Rows that do not depend on the ones before them."""
-    basis: list[FloatArray] = []
+    basis = np.empty((0, matrix.shape[1]))
     kept = []
     for k, row in enumerate(matrix):
-        length = np.linalg.norm(row)
-        rest = row / length
+        rest = row / np.linalg.norm(row)
         for _ in range(2):
-            for direction in basis:
-                rest = rest - (direction @ rest) * direction
+            rest = rest - (basis @ rest) @ basis
         if np.linalg.norm(rest) > _REPEATED:
-            basis.append(rest / np.linalg.norm(rest))
+            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
             kept.append(k)
     return matrix[kept]
 

@@ -75,27 +75,6 @@ class JointGains:
             object.__setattr__(self, name, values)
 
 
-class WithFeedback:
-    """A law around a `LinearFeedback`, with the errors of that."""
-
-    feedback: LinearFeedback
-
-    @property
-    def e(self) -> FloatArray:
-        """Position error q_d - q of the last update, shape (n,). rad or m."""
-        return self.feedback.e
-
-    @property
-    def e_dot(self) -> FloatArray:
-        """Velocity error v_d - v of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.e_dot
-
-    @property
-    def s(self) -> FloatArray:
-        """Sliding variable e_dot + lambda e of the last update, shape (n,). rad/s or m/s."""
-        return self.feedback.s
-
-
 class LinearFeedback:
     """Tracking errors and the effort of the feedback, all buffers of this object.
 

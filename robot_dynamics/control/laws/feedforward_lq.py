@@ -28,6 +28,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import not_negative, positive
 from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, dead_time
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.feedback.typical_motions import mass_matrices, typical_motions
 from robot_dynamics.control.laws.model_based import LawWithPayload
 from robot_dynamics.control.lq.certificate import Certificate, ModelErrors, certify
@@ -39,7 +40,6 @@ from robot_dynamics.control.lq.design import (
     rescaled_weights,
 )
 from robot_dynamics.control.lq.gain_table import GainTable
-from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -91,6 +91,8 @@ class FeedforwardLQController(LawWithPayload):
         Stability of the feedback all over the range of the arm.
     model : FeedforwardModel
         Model of feedforward and linearisation.
+    rule : GainRule
+        Rule of the gains.
     e, e_dot : ndarray, shape (n,)
         Errors q_d - q and v_d - v of the last update.
     certified_load : ndarray, shape (nb, 10)
@@ -142,7 +144,7 @@ class FeedforwardLQController(LawWithPayload):
         self.model = FeedforwardModel(robot, dynamics)
         # Checked before any gain is computed: the error names the joint.
         mass_matrices(self.model.empty, typical_motions(robot).q)
-        self._rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
+        self.rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
             if rule is None else rule
         self._errors = ModelErrors() if errors is None else errors
         self.certificate: Certificate
@@ -155,22 +157,17 @@ class FeedforwardLQController(LawWithPayload):
         n = robot.n
         self.e, self.e_dot = np.zeros(n), np.zeros(n)
         self.error_norm = 0.0
-        self.K, self._K_next, self._K_held = np.zeros((3, n, self._rule.columns))
+        self.K, self._K_next, self._K_held = np.zeros((3, n, self.rule.columns))
         self._braking = min(self.design.damping,
                             FEEDBACK_MARGIN / dead_time(self.period, self.delay))
         self._largest = np.zeros(2 * n)
         self._lead_left = 0.0
-        self.disturbance = SummedDisturbance.for_robot(
-            robot, self.design.largest_disturbance, self.period) \
-            if self._rule.columns > 2 * n else None
+        largest = self.design.largest_disturbance * np.fmin(robot.limits.effort, np.inf)
+        self.disturbance = SummedDisturbance(largest, self.period) \
+            if self.rule.columns > 2 * n else None
         self.tau_model, self.tau_feedback = np.zeros(n), np.zeros(n)
         self._tau = np.zeros(n)
         self._load_kernels()
-
-    @property
-    def rule(self) -> GainRule:
-        """Rule of the gains."""
-        return self._rule
 
     @property
     def follows_table(self) -> bool:
@@ -222,19 +219,19 @@ class FeedforwardLQController(LawWithPayload):
             # The extreme weights while it runs: stiffest first, then best damped.
             try:
                 for factors in ((most, 1.0 / most), (1.0 / most, most)):
-                    self._rule.weights[:] = (self._rule.base_weights
-                                             * np.repeat(factors, self.robot.n))
+                    self.rule.weights[:] = (self.rule.base_weights
+                                            * np.repeat(factors, self.robot.n))
                     self.certify_along(*points).require()
             finally:
-                self._rule.weights[:] = self._rule.base_weights
+                self.rule.weights[:] = self.rule.base_weights
         self.certified_load = self.model.load
 
     def _require_stale_gains(self, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Check gains that are one update period old; reject too long a period."""
         age = self.schedule.schedule.update_period
         robot = self.model.robot
-        gains = self._rule.gains_at(FeedforwardModel(robot).linearise(q - age * v, v, a))
-        worst = certify(self._rule, robot, q, v, a, period=self.period, delay=self.delay,
+        gains = self.rule.gains_at(FeedforwardModel(robot).linearise(q - age * v, v, a))
+        worst = certify(self.rule, robot, q, v, a, period=self.period, delay=self.delay,
                         errors=self._errors, gains=gains).worst
         if not worst.is_stable:
             raise ControlError(f'is {age:g} s, too long for a fast arm: spectral radius '
@@ -250,7 +247,7 @@ class FeedforwardLQController(LawWithPayload):
         q, v, a : ndarray, shape (k, n)
             Points of it.
         """
-        return certify(self._rule, self.model.robot, q, v, a, period=self.period,
+        return certify(self.rule, self.model.robot, q, v, a, period=self.period,
                        delay=self.delay, errors=self._errors)
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
@@ -291,8 +288,8 @@ class FeedforwardLQController(LawWithPayload):
         """
         still = np.zeros(self.robot.n)
         q_d, v_d, a_d = self._subtracted(q, v, q_hold, still, still)
-        self._rule.weights[:] = self._rule.base_weights
-        self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
+        self.rule.weights[:] = self.rule.base_weights
+        self.rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
         # Without the integral, which would go on pushing against an obstacle.
         self._apply(self.e, self.e_dot, self._K_held, 1.0, self._K_held, self.tau_feedback)
         return self.model.feedforward(q_d, v_d, a_d) + self.tau_feedback
@@ -335,9 +332,9 @@ class FeedforwardLQController(LawWithPayload):
             self.from_table += 1
         else:
             if self.schedule.schedule.rescale > 1.0:
-                self._rule.weights[:] = rescaled_weights(
-                    self._rule.base_weights, self._largest, self.schedule.schedule.rescale)
-            self._rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_next)
+                self.rule.weights[:] = rescaled_weights(
+                    self.rule.base_weights, self._largest, self.schedule.schedule.rescale)
+            self.rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_next)
         self._largest[:] = 0.0
         self._lead_left = 0.0 if self.schedule.is_first else self.schedule.schedule.update_period
         self.schedule.note_updated()
@@ -404,12 +401,6 @@ class SummedDisturbance:
         self._bound = np.ascontiguousarray(bound)
         self._longest = LONGEST_GAP * period
         self._add = add_error.load()
-
-    @classmethod
-    def for_robot(cls, robot: Robot, share: float, period: float) -> SummedDisturbance:
-        """Bounds that are a share of the effort limits of a robot, inf without a limit."""
-        limits = np.array(robot.limits.effort)
-        return cls(share * np.where(np.isnan(limits), np.inf, limits), period)
 
     def reset(self) -> None:
         """Clear the sum."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.feedback.gains import FeedbackGains
-from robot_dynamics.control.feedback.linear_feedback import WithFeedback, make_feedback
+from robot_dynamics.control.feedback.linear_feedback import make_feedback
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -49,14 +49,14 @@ class LawWithPayload:
         self.model.advance(dt)
 
 
-class ModelController(LawWithPayload, WithFeedback):
+class ModelController(LawWithPayload):
     """Base class of laws of feedback and model: a `TrackingController` without `update`.
 
     Gains are checked against the sampling period and the delay, the time from the measurement of a
     state to the effort that answers it, s. Raises a ControlError where they are unstable, and an
     InertiaError where some motion of the model moves no mass. `tau_model` and `tau_feedback`,
     shape (n,), are the parts of the last effort: that of the model (with its payload, `model`),
-    and the rest.
+    and the rest; `e`, `e_dot` and `s` are the errors of the feedback.
     """
 
     #: Name of the law in the error for joints of several coordinates.
@@ -69,6 +69,7 @@ class ModelController(LawWithPayload, WithFeedback):
         self.model = LoadedModel(Dynamics(robot) if dynamics is None else dynamics)
         self.feedback = make_feedback(robot, self.model.empty, feedback, period=period,
                                       delay=delay)
+        self.e, self.e_dot, self.s = self.feedback.e, self.feedback.e_dot, self.feedback.s
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau, self._still = np.zeros(robot.n), np.zeros(robot.n)

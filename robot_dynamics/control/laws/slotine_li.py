@@ -63,16 +63,11 @@ from robot_dynamics.control.feedback.gains import (
     dead_time,
     largest_frequency,
 )
-from robot_dynamics.control.feedback.linear_feedback import (
-    JointGains,
-    WithFeedback,
-    make_feedback,
-)
+from robot_dynamics.control.feedback.linear_feedback import JointGains, make_feedback
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.control.feedback.typical_motions import Motions, typical_motions
 from robot_dynamics.control.motion.references import Reference
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, InertiaError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
@@ -85,7 +80,7 @@ NATURAL_SHARE = 0.7
 POINTS, LONGEST = 200, 60.0
 
 
-class AdaptiveController(WithFeedback):
+class AdaptiveController:
     """Torque law with estimates of every inertial and friction parameter.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
@@ -119,6 +114,8 @@ class AdaptiveController(WithFeedback):
         The same with the payload, as of the last update.
     model : LoadedModel
         The model as given, with its payload.
+    e, e_dot, s : ndarray, shape (n,)
+        Position and velocity error and sliding variable of the last update.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: Yr pi with the joint terms, and feedback.
     learning : Learning
@@ -175,8 +172,8 @@ class AdaptiveController(WithFeedback):
         self._has_rotors = bool(np.any(self._rotors))
         self.learning = Learning(dynamics, self.adaptation, self.feedback, gains,
                                  self._constraints, self._rotors)
-        self._sum = sum_of.load()
         self._applied = np.zeros(robot.n)
+        self.e, self.e_dot, self.s = self.feedback.e, self.feedback.e_dot, self.feedback.s
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
@@ -271,7 +268,7 @@ class AdaptiveController(WithFeedback):
         """Effort for a state and desired motion; see `TrackingController`."""
         feedback = self.feedback
         feedback.update(q, v, q_d, v_d, a_d)
-        self._sum(self.estimate, self._load, self.parameters)
+        np.add(self.estimate, self._load, out=self.parameters)
         self.tau_model, gradient = self.dynamics.adaptive_terms(
             q, v, feedback.v_r, feedback.a_r, feedback.s, self.parameters, self.gains.terms)
         if self._has_rotors:
@@ -279,7 +276,7 @@ class AdaptiveController(WithFeedback):
         # While the payload changes, the efforts of the model differ from the true ones.
         self.learning.learn(q, v, v_d, self._applied, dt, gradient,
                             adapt=adapt and not self.model.changes)
-        self._sum(self.tau_model, self.tau_feedback, self._tau)
+        np.add(self.tau_model, self.tau_feedback, out=self._tau)
         self._applied[:] = self._tau
         return self._tau
 
@@ -331,13 +328,6 @@ class AdaptiveController(WithFeedback):
         still, bodies = np.zeros(self.robot.n), self.adaptation.bodies
         return self.dynamics.adaptive_terms(q, still, still, still, still,
                                             bodies + self._load[:bodies.size])[0]
-
-
-@kernel('void(f8[::1], f8[::1], f8[::1])')
-def sum_of(one, other, out):
-    """Write the sum of two vectors."""
-    for i in range(out.size):
-        out[i] = one[i] + other[i]
 
 
 def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,

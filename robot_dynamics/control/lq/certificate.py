@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import check_fields, finite_array, not_negative, positive
 from robot_dynamics.control.feedback.gains import dead_time
-from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, RobotDynamicsError

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.lq.model import FeedforwardModel
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.lq.rules import GainRule
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import DimensionError, RobotDynamicsError, TrajectoryError

@@ -47,8 +47,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from robot_dynamics.control.checks import positive
+from robot_dynamics.control.feedback.loaded_model import LinearPoint
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.model import LinearPoint
 from robot_dynamics.dynamics.kernels.loading import kernel, part
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute_rows
 from robot_dynamics.errors import ControlError, ParameterError
@@ -238,19 +238,17 @@ class DisturbanceRule(GainRule):
         self._rule.gain(point, self._regulator)
         self._extend(point, self._regulator, K)
 
-    def gains_at(self, points: LinearPoint) -> FloatArray:
-        """Gains at independent points, shape (k, n, 3 n)."""
-        return self._extended(points, self._rule.gains_at(points))
-
     def gains_along(self, points: LinearPoint, spacing: float) -> FloatArray:
         """Gains along a trajectory, shape (k, n, 3 n)."""
-        return self._extended(points, self._rule.gains_along(points, spacing))
-
-    def _extended(self, points: LinearPoint, regulators: FloatArray) -> FloatArray:
+        regulators = self._rule.gains_along(points, spacing)
         gains = np.empty((len(regulators), self.n, self.columns))
         for point, regulator, K in zip(points, regulators, gains, strict=True):
             self._extend(point, regulator, K)
         return gains
+
+    def _gain_alone(self, point: LinearPoint, K: FloatArray) -> None:
+        self._rule._gain_alone(point, self._regulator)
+        self._extend(point, self._regulator, K)
 
     def _extend(self, point: LinearPoint, regulator: FloatArray, K: FloatArray) -> None:
         self._kernel(point.dtau_dq, point.dtau_dv, point.M, self.rate, regulator, K)
@@ -296,9 +294,8 @@ def rule_of_design(kind: str, n: int, design: FeedbackDesign, period: float, *,
 @part
 def multiply(X, Y, out):
     """Write X Y."""
+    out[:] = 0.0
     for i in range(X.shape[0]):
-        for j in range(Y.shape[1]):
-            out[i, j] = 0.0
         for k in range(Y.shape[0]):
             factor = X[i, k]
             for j in range(Y.shape[1]):
@@ -308,9 +305,7 @@ def multiply(X, Y, out):
 @part
 def multiply_transposed(X, Y, out):
     """Write X^T Y."""
-    for i in range(X.shape[1]):
-        for j in range(Y.shape[1]):
-            out[i, j] = 0.0
+    out[:] = 0.0
     for k in range(X.shape[0]):
         for i in range(X.shape[1]):
             factor = X[k, i]
@@ -358,9 +353,7 @@ def discretise(F, period, order, Phi, Gamma, series, spare):
             series[i, j] = 1.0 if i == j else 0.0
     for k in range(order, 1, -1):
         apply_state_matrix(F, period / k, series, spare)
-        for i in range(2 * n):
-            for j in range(2 * n):
-                series[i, j] = spare[i, j]
+        series[:] = spare
     for i in range(2 * n):
         for j in range(n):
             Gamma[i, j] = period * series[i, n + j]

@@ -28,12 +28,12 @@ QUINTIC_PEAK_SPEED = 15.0 / 8.0
 QUINTIC_PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
 
 
-class Stage(Enum):
-    """Purpose of a piece."""
+class Progress(Enum):
+    """State of a motion in one of its pieces; the value is the text to show."""
 
-    REST = 'rest'
-    MOVE = 'move'
-    STARVED = 'starved'
+    RESTING = 'at rest'
+    MOVING = 'moving'
+    STARVED = 'starved: the trajectory ended in motion'
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class PiecewiseMotion:
     begins: FloatArray
     origins: FloatArray
     coefficients: FloatArray
-    stages: list[Stage]
+    stages: list[Progress]
 
     def until(self, t: float, now: float) -> PiecewiseMotion:
         """The pieces from now until t."""
@@ -82,7 +82,7 @@ class PiecewiseMotion:
 
 def resting(q: FloatArray) -> PiecewiseMotion:
     """A rest at q, shape (n,), for all times."""
-    return PiecewiseMotion(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Stage.REST])
+    return PiecewiseMotion(np.array([-np.inf]), np.zeros(1), rest(q)[None], [Progress.RESTING])
 
 
 def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: FloatArray | None,
@@ -107,7 +107,7 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
         a_end = evaluate(coefficients[-1], h[-1])[2] if h.size \
             else np.zeros_like(q[-1])
     begins = times[:-1].copy()
-    through = PiecewiseMotion(begins, begins.copy(), coefficients, [Stage.MOVE] * h.size)
+    through = PiecewiseMotion(begins, begins.copy(), coefficients, [Progress.MOVING] * h.size)
     return through.followed_by(_ending(float(times[-1]), q[-1], v[-1], a_end, stop_acceleration,
                                        coast))
 
@@ -115,18 +115,18 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
 def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_acceleration: float,
             coast: float) -> PiecewiseMotion:
     """Pieces from a motion at t to rest, and the rest."""
-    pieces: list[tuple[float, FloatArray, Stage]] = []
-    last_stage = Stage.REST
+    pieces: list[tuple[float, FloatArray, Progress]] = []
+    last_stage = Progress.RESTING
     if np.abs(v).max() > AT_REST:
-        last_stage = Stage.STARVED
+        last_stage = Progress.STARVED
         if coast > 0.0:
-            pieces.append((t, uniform(q, v, a), Stage.MOVE))
+            pieces.append((t, uniform(q, v, a), Progress.MOVING))
             q, v, a = evaluate(pieces[-1][1], coast)
             t += coast
         else:
             a = np.where(a * v < 0.0, a, 0.0)
         duration = max(SHORTEST_STOP, STOP_PEAK * float(np.abs(v).max()) / stop_acceleration)
-        pieces.append((t, stop(duration, q, v, a), Stage.STARVED))
+        pieces.append((t, stop(duration, q, v, a), Progress.STARVED))
         q = evaluate(pieces[-1][1], duration)[0]
         t += duration
     pieces.append((t, rest(q), last_stage))

@@ -27,7 +27,7 @@ from robot_dynamics.control.motion.piecewise import (
     QUINTIC_PEAK_ACCELERATION,
     QUINTIC_PEAK_SPEED,
     PiecewiseMotion,
-    Stage,
+    Progress,
     cubic,
     evaluate_pieces,
     rest,
@@ -149,7 +149,7 @@ class TipMotion(Reference):
         # Accelerations are linear in each step: within bounds where both ends are.
         cubics = cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
         self._pieces = PiecewiseMotion(times, times, np.concatenate((cubics, rest(q[-1])[None])),
-                              [Stage.MOVE] * len(cubics) + [Stage.REST])
+                              [Progress.MOVING] * len(cubics) + [Progress.RESTING])
         TrajectoryLimits(dynamics.robot.joint_names, bounds.limits, bounds.acceleration
                          ).check_motion(self._pieces, start)
         self._evaluate = evaluate_pieces.load()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from robot_dynamics.control.motion.piecewise import (
     COAST,
     QUINTIC_PEAK_ACCELERATION,
     PiecewiseMotion,
-    Stage,
+    Progress,
     evaluate_pieces,
     pieces_through,
     quintic,
@@ -49,18 +48,6 @@ VELOCITY_BLEND_PEAK = 4.0
 SHORTEST_BLEND = 0.02
 #: Longest time from now to the start of a trajectory; a later stamp is of another clock. s.
 LONGEST_WAIT = 600.0
-
-
-class Progress(Enum):
-    """State of a reference; the value is the text to show."""
-
-    RESTING = 'at rest'
-    MOVING = 'moving'
-    STARVED = 'starved: the trajectory ended in motion'
-
-
-_PROGRESS = {Stage.REST: Progress.RESTING, Stage.MOVE: Progress.MOVING,
-             Stage.STARVED: Progress.STARVED}
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +130,8 @@ class TrajectoryBuffer:
         self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
         self._max_points = count('max_points', max_points)
         self._pieces: PiecewiseMotion | None = None
-        self._stage = Stage.REST
+        #: State of the reference when last sampled.
+        self.progress = Progress.RESTING
         self._evaluate = evaluate_pieces.load()
         solve_tridiagonal.load()
 
@@ -155,11 +143,6 @@ class TrajectoryBuffer:
                    units=position_units(robot), **settings)
 
     @property
-    def progress(self) -> Progress:
-        """State of the reference when last sampled."""
-        return _PROGRESS[self._stage]
-
-    @property
     def end(self) -> float:
         """Time at which the motion has come to rest, a stop after the last point included, s."""
         return float(self._anchored().begins[-1])
@@ -167,7 +150,7 @@ class TrajectoryBuffer:
     def anchor(self, q: FloatArray) -> None:
         """Rest at a pose, shape (n,), and drop the motion under way."""
         self._pieces = resting(np.array(q, dtype=np.float64))
-        self._stage = Stage.REST
+        self.progress = Progress.RESTING
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
         """Write the motion at a time.
@@ -186,7 +169,7 @@ class TrajectoryBuffer:
         """
         pieces = self._anchored()
         index = self._evaluate(pieces.begins, pieces.origins, pieces.coefficients, t, q, v, a)
-        self._stage = pieces.stages[index]
+        self.progress = pieces.stages[index]
 
     def sample(self, t: float) -> Motion:
         """Motion at a time as new arrays q, v, a of shape (n,)."""
@@ -305,7 +288,7 @@ class TrajectoryBuffer:
         begin = np.array([junction.t])
         coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
                                junction.a[None], *(x[None] for x in there))
-        return PiecewiseMotion(begin, begin.copy(), coefficients, [Stage.MOVE])
+        return PiecewiseMotion(begin, begin.copy(), coefficients, [Progress.MOVING])
 
     def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
         """Full turns that bring continuous joints nearest to their present position, rad."""

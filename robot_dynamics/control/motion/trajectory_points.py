@@ -108,19 +108,14 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
         raise TrajectoryError('has accelerations without velocities', subject='trajectory',
                               remedy='add velocities, or leave the accelerations out')
     times = arrays.times
-    if not np.isfinite(times).all():
-        k = int(np.argmin(np.isfinite(times)))
-        raise TrajectoryError(f'must be finite, got {times[k]:g}',
-                              subject=f'points[{k}].time_from_start',
-                              remedy='send finite times only')
-    if times[-1] > LONGEST:
-        raise TrajectoryError(f'must not be above {LONGEST:g}, got {times[-1]:g}',
-                              subject=f'points[{times.size - 1}].time_from_start',
-                              remedy='send it in parts')
-    if times[0] < 0.0:
-        raise TrajectoryError(f'must be zero or later, got {times[0]:g}',
-                              subject='points[0].time_from_start',
-                              remedy='begin at or after the stamp of the trajectory')
+    for is_right, must, remedy in (
+            (np.isfinite(times), 'be finite', 'send finite times only'),
+            (times <= LONGEST, f'not be above {LONGEST:g}', 'send it in parts'),
+            (times >= 0.0, 'be zero or later', 'begin at or after the stamp of the trajectory')):
+        if not is_right.all():
+            k = int(np.argmin(is_right))
+            raise TrajectoryError(f'must {must}, got {times[k]:g}',
+                                  subject=f'points[{k}].time_from_start', remedy=remedy)
     wrong = np.flatnonzero(~(np.diff(times) >= SHORTEST_SEGMENT))
     if wrong.size:
         k = int(wrong[0]) + 1

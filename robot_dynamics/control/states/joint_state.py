@@ -220,7 +220,6 @@ class JointStateMonitor:
         self._sources = np.zeros(n, dtype=np.int64)
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._layout = Layout((), self.joint_names, ())
-        self._verdicts: dict[tuple[Reason, int], Verdict] = {}
         self._absorb = absorb.load()
 
     @classmethod
@@ -228,9 +227,11 @@ class JointStateMonitor:
                   **settings: Any) -> JointStateMonitor:
         """Monitor of the independent joints of a robot, under other names where given."""
         robot.require_single_coordinates('a JointState')
+        dependent = [DependentJoint(name, robot.coupling[body], float(robot.coupling_offset[body]))
+                     for body, name in enumerate(robot.body_joint_names)
+                     if name not in robot.joint_names]
         return cls(robot.joint_names if names is None else names, robot.is_continuous,
-                   velocity_limit=robot.limits.velocity, dependent=dependent_joints(robot),
-                   **settings)
+                   velocity_limit=robot.limits.velocity, dependent=dependent, **settings)
 
     @property
     def counts(self) -> dict[Reason, int]:
@@ -328,16 +329,10 @@ class JointStateMonitor:
         return layout
 
     def _verdict(self, reason: Reason, joint: int = -1) -> Verdict:
-        """Count a reason and return its verdict, built once for each joint."""
+        """Count a reason and return its verdict."""
         self._counts[reason] += 1
-        key = (reason, joint)
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            outcome = Outcome.PARTIAL if reason in _PARTIAL else Outcome.REJECTED
-            verdict = Verdict(outcome, reason,
-                              self.joint_names[joint] if joint >= 0 else None)
-            self._verdicts[key] = verdict
-        return verdict
+        outcome = Outcome.PARTIAL if reason in _PARTIAL else Outcome.REJECTED
+        return Verdict(outcome, reason, self.joint_names[joint] if joint >= 0 else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,13 +342,6 @@ class DependentJoint:
     name: str
     row: FloatArray
     offset: float
-
-
-def dependent_joints(robot: Robot) -> tuple[DependentJoint, ...]:
-    """Joints of a robot that mimic others."""
-    return tuple(DependentJoint(name, robot.coupling[body], float(robot.coupling_offset[body]))
-                 for body, name in enumerate(robot.body_joint_names)
-                 if name not in robot.joint_names)
 
 
 class Layout:

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.feedback.typical_motions import typical_motions
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.certificate import ModelErrors, certify
 from robot_dynamics.control.lq.design import FeedbackDesign, Schedule
 from robot_dynamics.control.lq.gain_table import GainTable
-from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import rule_of_design
 from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import ControlSession, SessionSettings

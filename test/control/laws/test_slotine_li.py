@@ -14,6 +14,7 @@ from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
+from test.control.adaptation.distances import distance
 
 FEEDBACK = FeedbackGains(bandwidth=40.0, error_rate=8.0, position_gain=3.0)
 
@@ -62,7 +63,7 @@ def lyapunov_function(law, robot, q, v, q_d, v_d, damping):
     e = q_d - q
     s = v_d - v + 8.0 * e
     return (0.5 * s @ Dynamics(robot).mass_matrix(q) @ s + 1.5 * e @ e
-            + law.adaptation.distance(robot.inertial_parameters, damping[None]))
+            + distance(law.adaptation, robot.inertial_parameters, damping[None]))
 
 
 @pytest.mark.parametrize('name', ['arm3', 'mimicking', 'arm7', 'rpr', 'puma560'])

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.certificate import (
     ModelErrors,
     certify,
@@ -12,7 +13,6 @@ from robot_dynamics.control.lq.certificate import (
     spectral_radii,
 )
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.rules import OneStepRule, rule_of_design
 from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
 

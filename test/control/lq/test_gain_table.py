@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.gain_table import REACH, GainPlanner, GainTable
-from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import rule_of_design
 from robot_dynamics.errors import DimensionError, RobotDynamicsError, TrajectoryError
 

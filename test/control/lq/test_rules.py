@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from benchmark.lq_gains import finite_riccati_gains, one_step_gain, riccati_gain
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.rules import OneStepRule, RiccatiRule, rule_of_design
 from robot_dynamics.errors import ControlError, ParameterError
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from benchmark.lq_gains import one_step_gain
+from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.lq.certificate import ModelErrors, closed_loop, spectral_radii
 from robot_dynamics.control.lq.design import Schedule, weight_of_time_constant
-from robot_dynamics.control.lq.model import FeedforwardModel
 from robot_dynamics.control.lq.rules import OneStepRule
 from robot_dynamics.dynamics import Dynamics
 
