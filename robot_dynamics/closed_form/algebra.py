@@ -23,7 +23,7 @@ from fractions import Fraction
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.closed_form.recording import Entry, Intermediate, Output, Recording, live, plan
+from robot_dynamics.closed_form.recording import Output, Recording, live, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 from robot_dynamics.errors import BackendError, ModelError
 
@@ -73,24 +73,20 @@ def expressions(recording: Recording) -> Expressions:
     (2, 1)
     """
     sympy = import_sympy()
-    choice = plan(recording)
     known: dict[Formula, Any] = {}
     assignments = []
 
     def spelt(x: Scalar) -> Any:
         return known[x] if isinstance(x, Formula) and x in known else _operation(sympy, x, spelt)
 
-    entries: dict[str, list[Any]] = {output.name: [sympy.Integer(0)] * len(output.entries)
-                                     for output in recording.outputs}
-    for step in choice.steps():
-        if isinstance(step, Entry):
-            entries[step.output.name][step.place] = spelt(step.value)
-        elif isinstance(step, Intermediate):
-            symbol = sympy.Symbol(step.name)
-            assignments.append((symbol, _operation(sympy, step.formula, spelt)))
-            known[step.formula] = symbol
-    return Expressions(assignments, {output.name: _matrix(sympy, output, entries[output.name])
-                                     for output in recording.outputs})
+    for formula, name in plan(recording).variables.items():
+        symbol = sympy.Symbol(name)
+        assignments.append((symbol, _operation(sympy, formula, spelt)))
+        known[formula] = symbol
+    return Expressions(assignments, {
+        output.name: _matrix(sympy, output, [spelt(0 if entry is None else entry)
+                                             for entry in output.entries])
+        for output in recording.outputs})
 
 
 def _operation(sympy: ModuleType, x: Scalar, spelt: Any) -> Any:

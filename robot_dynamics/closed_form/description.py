@@ -208,17 +208,12 @@ def _separated(geometry: Geometry
     present = [k for k in range(3) if geometry.gravity[k] != 0]
     for k in present:
         name = 'g' if len(present) == 1 else f'g{"xyz"[k]}'
-        (component,) = _numbers(geometry.gravity[k:k + 1])
-        values[name] = abs(component)
+        component: Any = geometry.gravity[k]
+        values[name] = abs(float(component))
         units[name] = replace(nothing, gravity=scale(IDENTITY[k], 1 if component > 0 else -1))
     return nothing, units, values
 
 
-def _exact(x: Vector) -> Vector:
+def _exact(x: Sequence[Any]) -> Vector:
     """Differences of numbers without their rounding."""
-    return vector_of(np.array(_numbers(x)))
-
-
-def _numbers(x: Sequence[Any]) -> list[float]:
-    """Components without symbols, as floats."""
-    return [float(component) for component in x]
+    return vector_of(np.array([float(component) for component in x]))
