@@ -4,4 +4,8 @@
 Observation and judgement are separate. The observations are plain data
 (`robot_dynamics.nodes.observing.graph_snapshot`, `MachineState`, a `Robot`); every check is a
 function of them that returns results.
+
+A robot has six checks: its text, masses, gravity, limits and strength (`robot`), and the default
+controller (`requirements`). A running system has seven: environment and description (`system`),
+joint states (`joint_states`), commands, clock and nodes (`nodes`), and `machine`.
 """
