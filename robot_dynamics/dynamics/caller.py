@@ -20,7 +20,7 @@ import numpy as np
 from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.kernels.layout import IS_CHECKED
 from robot_dynamics.dynamics.native import robot as robot_c
-from robot_dynamics.dynamics.native.gate import Gate, entry, the_gate
+from robot_dynamics.dynamics.native.gate import Gate, entry, gate_in_c, gate_in_numba
 from robot_dynamics.dynamics.packing import pack
 from robot_dynamics.errors import BackendError, NoCompilerError, ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray
@@ -96,20 +96,12 @@ class Caller:
         shapes = self.shapes(equation, first)
         outputs = [np.empty((count, *shape)) for shape in shapes] if out is None else [out]
         firsts = [] if first is None else [first]
-        if self._gate is None:
-            function = equation.rows()
+        address, data = self._kernel(equation, self._data)
 
-            def work(piece: slice) -> int:
-                return function(self._data, *(x.ravel() for x in firsts),
-                                *(x[piece].reshape(-1) for x in rows),
-                                *(y[piece].reshape(-1) for y in outputs))
-        else:
-            gate, (address, data) = self._gate, self._kernel(equation, self._data)
-
-            def work(piece: slice) -> int:
-                return gate.run(address, data, [*firsts, *(x[piece] for x in rows)],
-                                [y[piece] for y in outputs], piece.stop - piece.start,
-                                len(firsts))
+        def work(piece: slice) -> int:
+            return self._gate.run(address, data, [*firsts, *(x[piece] for x in rows)],
+                                  [y[piece] for y in outputs], piece.stop - piece.start,
+                                  len(firsts))
         statuses = in_pieces(count, self.threads, work,
                              max(PIECE, -(-count // (4 * self.threads))))
         return outputs, next((status for status in list(statuses) if status), 0)
@@ -147,55 +139,22 @@ class Caller:
         result : type, optional
             Named tuple of the results.
         """
-        if self._gate is not None:
-            default = entries.get(LEFT_OUT)
-            if default is None:
-                inputs = equation.inputs[1:]
-                default = entry(0, self._data, [self._length(axes) for axes in inputs], ())
-            return self._gate.function(name, text, general, entries, default, key)
-        rows, data, empty, plain = equation.rows(), self._checked, np.empty, np.ndarray
-        required = len(equation.inputs) - (equation.inputs[0] in ('t', '54', '1'))
-
-        def call(*arguments: Any, **named: Any) -> Any:
-            count = len(arguments)
-            if named or not required <= count <= required + 1:
-                return general(*arguments, **named)
-            arrays = arguments[:required]
-            try:
-                firsts, sizes, shapes = entries[LEFT_OUT if count == required else arguments[-1]]
-                for x in arrays:
-                    if type(x) is not plain:  # numba takes subclasses for arrays
-                        return general(*arguments)
-                if len(sizes) == 1:
-                    y = empty(sizes[0])
-                    if rows(data, *firsts, *arrays, y):
-                        return general(*arguments)
-                    return y.reshape(shapes[0])
-                outputs = [empty(size) for size in sizes]
-                if rows(data, *firsts, *arrays, *outputs):
-                    return general(*arguments)
-            except (KeyError, TypeError):
-                return general(*arguments)
-            return (tuple if result is None else result._make)(  # type: ignore[attr-defined]
-                [y.reshape(shape) for y, shape in zip(outputs, shapes, strict=True)])
-        return call
+        default = entries.get(LEFT_OUT)
+        if default is None:
+            inputs = equation.inputs[1:]
+            default = entry(0, self._data, [self._length(axes) for axes in inputs], ())
+        return self._gate.function(name, text, general, entries, default, key)
 
     def add_entry(self, entries: dict[Any, Any], key: Any, equation: Equation, name: str,
                   first: FloatArray | None = None, result: type | None = None) -> None:
         """Add what `function` does for an argument after the arrays, or LEFT_OUT."""
-        shapes = self.shapes(equation, first)
-        if self._gate is None:
-            entries[key] = ([] if first is None else [first.ravel()],
-                            [int(np.prod(shape)) for shape in shapes], shapes)
-            return
-        address, data = self._kernel(equation, self._checked, name)
+        address, data = self._kernel(equation, self._checked)
         inputs = equation.inputs if first is None else equation.inputs[1:]
-        if name == 'regressor' and self._library is not None:
-            inputs = ('q', 'n', 'n')
-        elif name == 'regressor':
-            return
+        twice = -1
+        if name == 'regressor':  # Y(q, v, a) = Yr(q, v, v, a)
+            inputs, twice = ('q', 'n', 'n'), 1
         entries[key] = entry(address, data, [self._length(axes, first) for axes in inputs],
-                             shapes, first, result)
+                             self.shapes(equation, first), first, result, twice)
 
     def shapes(self, equation: Equation, first: FloatArray | None = None,
                ) -> list[tuple[int, ...]]:
@@ -213,21 +172,20 @@ class Caller:
             return self._sizes['p'] + int(first[0]) * self._sizes['n']
         return self._sizes[axis]
 
-    def _kernel(self, equation: Equation, data: FloatArray, name: str = '',
-                ) -> tuple[int, FloatArray]:
+    def _kernel(self, equation: Equation, data: FloatArray) -> tuple[int, FloatArray]:
         """Address of a kernel, and what it reads of the robot."""
-        name = name or equation.name.rpartition('.')[2]
+        name = equation.name.rpartition('.')[2]
         if self._library is not None and name in self._names:
             address: Any = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
             return address, self._constants
-        return equation.address(), data
+        return equation.load(), data
 
 
 def _nothing(*_: Any) -> None:
     """The general method of a function of `one_sample`: its caller goes on by itself."""
 
 
-def _find(robot: Robot, backend: str) -> tuple[Gate | None, ctypes.CDLL | None]:
+def _find(robot: Robot, backend: str) -> tuple[Gate, ctypes.CDLL | None]:
     """The gate and the kernels of a robot in C, as far as they are wanted and possible."""
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ParameterError(f'must be one of {", ".join(BACKENDS)}, got {shown(backend)}',
@@ -235,11 +193,10 @@ def _find(robot: Robot, backend: str) -> tuple[Gate | None, ctypes.CDLL | None]:
     if backend == 'auto':
         backend = _default()
     if backend == 'numba':
-        return None, None
+        return gate_in_numba(), None
     gate = None
     try:
-        gate = the_gate()
-        Equation.use_addresses = True
+        gate = gate_in_c()
         if backend == 'auto' and robot_c.why_not(robot) is not None:
             return gate, None
         return gate, robot_c.library_of(robot)
@@ -250,19 +207,18 @@ def _find(robot: Robot, backend: str) -> tuple[Gate | None, ctypes.CDLL | None]:
     except BackendError:
         if backend == 'c':
             raise
-    return gate, None
+    return gate or gate_in_numba(), None
 
 
-def gate_of_process() -> Gate | None:
-    """The gate, if 'auto' uses it on this machine."""
+def is_for_c() -> bool:
+    """Whether 'auto' stands for C on this machine."""
     if _default() == 'numba':
-        return None
+        return False
     try:
-        gate = the_gate()
+        gate_in_c()
     except (NoCompilerError, BackendError):
-        return None
-    Equation.use_addresses = True
-    return gate
+        return False
+    return True
 
 
 def _default() -> str:

@@ -1412,9 +1412,8 @@ class Dynamics:
                                                              self._options['coulomb_velocity'])
         equation = {'adaptive_terms': slotine_li.adaptive_terms}.get(
             name, slotine_li.slotine_li_regressor)
-        if name != 'regressor' or self.backend == 'c':
-            self._open(name, equation, LEFT_OUT, self._choices[()], 'terms')
-            self._open(name, equation, terms, self._choices[terms], 'terms')
+        self._open(name, equation, LEFT_OUT, self._choices[()], 'terms')
+        self._open(name, equation, terms, self._choices[terms], 'terms')
         return self._choices[terms]
 
     def _columns(self, choice: FloatArray) -> int:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from robot_dynamics.dynamics.caller import gate_of_process
+from robot_dynamics.dynamics.caller import is_for_c
+from robot_dynamics.dynamics.kernels import gate
 from robot_dynamics.dynamics.kernels.cache import is_kept
 from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.kernels.loading import Compiled, all_kernels, progress
@@ -24,12 +25,13 @@ _PREPARATION, _EACH = 5.0, 0.8
 def kernels_ahead() -> list[Compiled]:
     """Kernels of the imported modules that a control loop may call at once.
 
-    Those that are compiled on demand are left out, and the equations that the C of a robot
-    takes the place of where there is a compiler.
+    Those that are compiled on demand are left out. With a C compiler so are the equations that
+    the C of a robot takes the place of; without, the gate is one of them.
     """
-    in_c = NAMES if gate_of_process() is not None else ()
+    if not is_for_c():
+        return [gate.CALL, gate.RUN_ROWS, *all_kernels()]
     return [kernel for kernel in all_kernels()
-            if not (isinstance(kernel, Equation) and kernel.name.rpartition('.')[2] in in_c)]
+            if not (isinstance(kernel, Equation) and kernel.name.rpartition('.')[2] in NAMES)]
 
 
 def warm_up(more: Sequence[Compiled] = ()) -> float:

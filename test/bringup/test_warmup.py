@@ -11,17 +11,13 @@ from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.runner import ProcessRunner
 from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.bringup.warmup import every_node, kernels_of, warm_up
-from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.warmup import kernels_ahead
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path):
     """Make a cache of what was compiled for some processes, and of nothing else."""
-    # Nodes of tests run in numba (test/conftest.py), whatever an earlier test has asked for.
-    monkeypatch.setattr(Equation, 'use_addresses', False)
-
     def make(processes):
         warm_up(processes)
         kernels = {*kernels_ahead(), *kernels_of(processes)}
@@ -30,7 +26,7 @@ def cache(tmp_path, monkeypatch):
             shutil.copytree(directory, place / directory.name,
                             ignore=shutil.ignore_patterns('*.compiled', 'lock'))
         for kernel in kernels:
-            (place / kernel.directory.name / f'{kernel.name}.{kernel.way}.compiled').touch()
+            (place / kernel.directory.name / f'{kernel.name}.compiled').touch()
         return tmp_path
     return make
 

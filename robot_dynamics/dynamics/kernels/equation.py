@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Equations of a robot, written once for one sample, callable in two ways.
+r"""Equations of a robot, written for one sample.
 
 An `Equation` is a function ``f(model, *inputs, *outputs)`` for the joints of the *bodies* that
 returns a status. Its axes are named by letters::
@@ -12,9 +12,8 @@ Independent joints may be fewer than the joints of bodies (mimic joints) or stan
 order. With v_b = S v, tau = S^T tau_b and M = S^T M_b S, so inputs are spread and every axis
 n of an output is folded here, and equations need not know.
 
-The two ways are `Equation.rows` for numba, which takes flat arrays that hold the samples one
-after the other, and `Equation.address` for C (`robot_dynamics.dynamics.native`), which takes
-pointers to one sample. Both are made when first asked for.
+`Equation.load` gives the address of the compiled equation on pointers to one sample; the gate
+(`robot_dynamics.dynamics.native.gate`) calls it, for one sample or many.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.ccallback import CFunc
 
-from robot_dynamics.dynamics.kernels.cache import cache_of
 from robot_dynamics.dynamics.kernels.layout import (
     BODIES,
     HAS_QUATERNIONS,
@@ -43,7 +40,6 @@ from robot_dynamics.dynamics.kernels.layout import (
     WIDTH,
 )
 from robot_dynamics.dynamics.kernels.loading import (
-    OPTIONS,
     Compiled,
     helper,
     routine,
@@ -135,9 +131,6 @@ class Equation(Compiled):
         ``row(robot, *inputs, *outputs)`` for the independent joints, to call from kernels.
     """
 
-    #: Whether this process calls equations through the gate; set where that is opened.
-    use_addresses = False
-
     def __init__(self, function: Callable[..., Any], inputs: tuple[str, ...],
                  outputs: tuple[str, ...], is_coupled: bool, on_demand: bool):
         super().__init__(function, on_demand)
@@ -145,54 +138,16 @@ class Equation(Compiled):
         self.function, self._function = function, routine(function)
         self.row = self._function if is_coupled else routine(self._made('row', _row_source(
             inputs, outputs)))
-        self._rows: Any = None
-        self._address: Any = None
+        self._callback: Any = None
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether one of the two ways is there."""
-        return self._rows is not None or self._address is not None
-
-    def rows(self, *, announce: bool = True) -> Callable[..., int]:
-        """``rows(robot, *inputs, *outputs)`` on flat arrays of samples, compiled."""
-        if self._rows is None:
-            function = self._made('rows', _rows_source(self.inputs, self.outputs))
-            dispatcher = numba.njit(no_cfunc_wrapper=True, nogil=True, **OPTIONS)(function)
-            dispatcher._cache = cache_of(function, self.directory)
-            array = types.float64[::1]
-            signature = types.int64(*[array] * (1 + len(self.inputs) + len(self.outputs)))
-
-            def compile_it() -> Any:
-                dispatcher.compile(signature)
-                dispatcher.disable_compile()
-                return dispatcher
-            self._rows = self.compiled('rows', compile_it, announce=announce)
-        return self._rows
-
-    def address(self, *, announce: bool = True) -> int:
+    def load(self, *, announce: bool = True) -> int:
         """Address of ``int64 f(inputs, outputs, robot)`` on pointers to float64, compiled."""
-        if self._address is None:
-            function = self._made('entry', _entry_source(self.inputs, self.outputs))
-            signature = types.int64(_POINTERS, _POINTERS, types.CPointer(types.float64))
-            callback: Any = CFunc(function, (signature.args, signature.return_type), locals={},
-                             options={'nopython': True, **OPTIONS})
-            callback._cache = cache_of(function, self.directory)
-            self._callback = callback
-
-            def compile_it() -> int:
-                callback.compile()
-                return callback.address
-            self._address = self.compiled('entry', compile_it, announce=announce)
-        return self._address
-
-    @property
-    def way(self) -> str:
-        """The way that this process uses."""
-        return 'entry' if Equation.use_addresses else 'rows'
-
-    def load(self, *, announce: bool = True) -> Any:
-        """Compile the way that this process uses, or read it from the cache."""
-        return (self.address if Equation.use_addresses else self.rows)(announce=announce)
+        if self._callback is None:
+            self._callback = self.callback(
+                self._made('entry', _entry_source(self.inputs, self.outputs)),
+                types.int64(_POINTERS, _POINTERS, types.CPointer(types.float64)),
+                announce=announce)
+        return self._callback.address
 
     def _made(self, name: str, source: str) -> Callable[..., Any]:
         """Function of source text; it belongs to the module of the equation."""
@@ -231,10 +186,6 @@ def _shape(axes: str, of_bodies: bool = False) -> str:
     return '(' + ', '.join(_length(axis, of_bodies) for axis in axes) + ',)'
 
 
-def _size(axes: str) -> str:
-    return ' * '.join(f'({_length(axis)})' for axis in axes)
-
-
 def _names(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> str:
     return ', '.join([f'x{k}' for k in range(len(inputs))]
                      + [f'y{k}' for k in range(len(outputs))])
@@ -269,33 +220,6 @@ def _row_source(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> str:
                       f'{target}.reshape(({before}, n, {after})))', f'    z{k} = {target}'
                       if at != folded[-1] else '']
     return '\n'.join([*lines, '    return status', ''])
-
-
-def _rows_source(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> str:
-    """Source of ``rows``: all samples of flat arrays."""
-    lines = [f'def rows(robot, {_names(inputs, outputs)}):', _SIZES,
-             _width(inputs, f'x{inputs.index("t")}' if 't' in inputs else ''),
-             f'    count = x{len(inputs) - 1}.size // max({_size(inputs[-1])}, 1)']
-    constant = {k for k, axes in enumerate(inputs) if axes[0].isdigit() or axes == 't'}
-    wrong = [f'x{k}.size != {"" if k in constant else "count * "}{_size(axes)}'
-             for k, axes in enumerate(inputs)]
-    wrong += [f'y{k}.size != count * {_size(axes)}' for k, axes in enumerate(outputs)]
-    lines += [f'    if {" or ".join(wrong)}:', f'        return {REFUSED}',
-              '    for k in range(count):']
-    if 'q' in inputs:
-        at = inputs.index('q')
-        lines += [f'        if is_refused(robot, x{at}[k * nq:(k + 1) * nq]):',
-                  f'            return {REFUSED}']
-    given = []
-    for letter, arrays in (('x', inputs), ('y', outputs)):
-        for k, axes in enumerate(arrays):
-            size = _size(axes)
-            piece = f'{letter}{k}' if letter == 'x' and k in constant else \
-                f'{letter}{k}[k * {size}:(k + 1) * {size}]'
-            given.append(piece if len(axes) == 1 else f'{piece}.reshape({_shape(axes)})')
-    return '\n'.join([*lines, f'        status = row(robot, {", ".join(given)})',
-                      '        if status != 0:', '            return status',
-                      '    return 0', ''])
 
 
 def _entry_source(inputs: tuple[str, ...], outputs: tuple[str, ...]) -> str:

@@ -259,7 +259,7 @@ def jacobian_derivatives(model, frame, q, v, of_J, of_dJ):
     return DONE
 
 
-@equation('q', '3')
+@equation('q', '3', on_demand=True)
 def com_position(model, q, position):
     """Centre of mass of all moving bodies."""
     count = model.shape[0] - 1
@@ -275,7 +275,7 @@ def com_position(model, q, position):
     return DONE
 
 
-@equation('q', '3n')
+@equation('q', '3n', on_demand=True)
 def com_jacobian(model, q, J):
     """Jacobian of the centre of mass: (sum m J_k) / (sum m) over all particles.
 

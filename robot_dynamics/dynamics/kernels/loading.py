@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.ccallback import CFunc
 
 from robot_dynamics.dynamics.kernels.cache import cache_base, cache_directory, cache_of, is_kept
 
@@ -57,8 +58,8 @@ class Compiled:
     function : callable
         What to compile.
     is_on_demand : bool
-        Whether the kernel is compiled when somebody first asks for it, not ahead of time: no
-        control loop waits for it, or few need it and load it before they begin.
+        Whether the kernel is compiled at its first use, not ahead of time: no control loop
+        waits for it, or few need it and load it before they begin.
     """
 
     def __init__(self, function: Callable[..., Any], is_on_demand: bool):
@@ -67,9 +68,9 @@ class Compiled:
         self.is_on_demand = is_on_demand
         _KERNELS.append(self)
 
-    def compiled(self, way: str, compile_it: Callable[[], Any], *, announce: bool = True) -> Any:
+    def compiled(self, compile_it: Callable[[], Any], *, announce: bool = True) -> Any:
         """What ``compile_it`` makes; one thread and one process at a time."""
-        stamp = self._stamp(way)
+        stamp = self._stamp
         with _thread_lock:
             if stamp.exists():
                 return compile_it()  # reads it from the cache
@@ -84,19 +85,24 @@ class Compiled:
     @property
     def is_cached(self) -> bool:
         """Whether some process has compiled it before."""
-        return self._stamp(self.way).exists()
+        return self._stamp.exists()
 
-    @property
-    def way(self) -> str:
-        """Name of what `load` compiles."""
-        return 'kernel'
+    def callback(self, function: Callable[..., Any], signature: Any, *, announce: bool = True,
+                 ) -> CFunc:
+        """A function compiled for C to call; its address holds as long as it lives."""
+        made: Any = CFunc(function, (signature.args, signature.return_type), locals={},
+                          options={'nopython': True, **OPTIONS})
+        made._cache = cache_of(function, self.directory)
+        self.compiled(made.compile, announce=announce)
+        return made
 
     def load(self, *, announce: bool = True) -> Any:
         """Compile it or read it from the cache."""
         raise NotImplementedError
 
-    def _stamp(self, way: str) -> Path:
-        return self.directory / f'{self.name}.{way}.compiled'
+    @property
+    def _stamp(self) -> Path:
+        return self.directory / f'{self.name}.compiled'
 
 
 class Kernel(Compiled):
@@ -141,7 +147,7 @@ class Kernel(Compiled):
         """
         with _thread_lock:
             if not self.is_loaded:
-                self.call = self.compiled('kernel', self._compile, announce=announce)
+                self.call = self.compiled(self._compile, announce=announce)
                 # Last of all: other threads call what they find loaded.
                 self.is_loaded = True
         return self.call
@@ -178,14 +184,14 @@ def all_kernels() -> tuple[Compiled, ...]:
 
 
 def progress(text: str) -> None:
-    """Tell the user what takes so long, on stderr."""
+    """What takes so long, for the user on stderr."""
     print(f'robot_dynamics: {text}', file=sys.stderr, flush=True)
 
 
 @contextmanager
 def one_process_at_a_time(directory: Path) -> Iterator[None]:
     """Let processes that start together wait for the first one's compilation."""
-    # There at the start, but somebody may have emptied the cache since.
+    # There at the start, but the cache may have been emptied since.
     directory.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From a call in Python to a kernel, and back, for one sample of plain arrays.
+ * From a call in Python to a kernel, and back, for one sample of plain arrays. Where there is no
+ * compiler of C, its translation kernels/gate.py takes its place: change both.
  *
  * One function serves every method of Dynamics: the tuple that it is bound to holds a plan of
  * arguments, results and the address of the kernel, which may come from numba or from the C of
@@ -14,7 +15,7 @@
  * called come as addresses, and arrays are read by the fields that numpy documents and keeps
  * fixed, which native/gate.py has checked on real arrays. Python's lock is kept.
  *
- * Defined before this text: the offsets TYPE to FLAGS and the bits of the last.
+ * Defined before this text: the offsets TYPE to FLAGS, the bits of the last, and MOST_INPUTS.
  */
 
 #include <stddef.h>
@@ -25,7 +26,7 @@
 #include <immintrin.h>
 #endif
 
-enum { MOST_INPUTS = 10, MOST_OUTPUTS = 6 };
+enum { MOST_OUTPUTS = 6 };
 
 /* Returns 0, or anything else for what the general method has to look at. */
 typedef int64_t Kernel(const double *const *inputs, double *const *outputs, const double *robot);
@@ -35,6 +36,7 @@ typedef struct {
     const double *robot;
     const double *first;          /* an input before those of the caller, or NULL */
     int64_t inputs, outputs;      /* of the caller */
+    int64_t twice;                /* index of an input that the kernel gets twice, or -1 */
     int64_t lengths[MOST_INPUTS];
 } Plan;
 
@@ -120,7 +122,7 @@ Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *na
     const Object *sample = python.tuple_item(self, SAMPLE);
     const Plan *plan = address(python.tuple_item(entry, PLAN), DATA);
     const ptrdiff_t required = plan->inputs;
-    const double *inputs[MOST_INPUTS];
+    const double *inputs[MOST_INPUTS + 1];
     double *targets[MOST_OUTPUTS];
     Object *outputs[MOST_OUTPUTS], *shapes;
     int64_t k, at = 0;
@@ -149,6 +151,8 @@ Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *na
             return python.vectorcall(python.tuple_item(self, GENERAL), arguments,
                                      (size_t)count, names);
         inputs[at++] = address(arguments[k], DATA);
+        if (k == plan->twice)
+            inputs[at++] = address(arguments[k], DATA);
     }
     shapes = python.tuple_item(entry, SHAPES);
     for (k = 0; k < plan->outputs; ++k) {

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate between Python and kernels: ``gate.c``, compiled once on a machine."""
+"""The gate between Python and kernels, ``gate.c`` or its translation for numba.
+
+Either is compiled once on a machine.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,22 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.dynamics.kernels import gate as of_numba
+from robot_dynamics.dynamics.kernels.gate import (
+    DATA,
+    DESCRIPTOR,
+    DIMENSIONS,
+    FLAGS,
+    MOST_INPUTS,
+    READABLE,
+    SHAPE,
+    TYPE,
+)
 from robot_dynamics.dynamics.native.build import open_library
 from robot_dynamics.errors import BackendError
 from robot_dynamics.model.arrays import FloatArray
 
-# Offsets in bytes in a PyArrayObject of CPython on a machine with 8-byte addresses.
-TYPE = 8         # address of the type
-DATA = 16        # address of the first element
-DIMENSIONS = 24  # int: number of axes
-SHAPE = 32       # address of the lengths of the axes
-DESCRIPTOR = 56  # address of the element type
-FLAGS = 64       # int
-
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
-READABLE = _C_CONTIGUOUS | _ALIGNED
 
 #: What ``python`` in gate.c holds, in its order.
 _FUNCTIONS_OF_PYTHON = (
@@ -37,8 +42,14 @@ _FUNCTIONS_OF_PYTHON = (
 # Arguments come as a C array with the names of the last ones (methodobject.h).
 _METH_FASTCALL, _METH_KEYWORDS = 0x0080, 0x0002
 
-#: Longest list of inputs in a plan, and bytes of results from which on they go past the cache.
-_MOST_INPUTS, _PAST_CACHE = 10, 8 * 2**20
+#: What gate.c takes from here.
+_DEFINED = ('TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'DESCRIPTOR', 'FLAGS', 'READABLE',
+            'MOST_INPUTS')
+
+_ARGUMENTS_OF_RUN = *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4
+
+#: Bytes of results from which on they go past the cache.
+_PAST_CACHE = 8 * 2**20
 
 
 class _Definition(ctypes.Structure):
@@ -49,20 +60,19 @@ class _Definition(ctypes.Structure):
 
 
 class Gate:
-    """Python functions that call kernels, and loops over many samples."""
+    """Python functions that call kernels, and loops over many samples.
 
-    def __init__(self) -> None:
-        if not _layout_is_as_expected():
-            raise BackendError('needs the arrays of CPython on a 64-bit machine',
-                               subject="backend 'c'", remedy="use backend 'numba'")
-        self._library = _library()
-        addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
-                     for name in _FUNCTIONS_OF_PYTHON]
-        connect = self._library.connect_to_python
-        connect.restype = None
-        connect((ctypes.c_void_p * len(addresses))(*addresses))
-        self._run = self._library.run_rows
-        self._run.restype = ctypes.c_int64
+    Parameters
+    ----------
+    call : int, optional
+        Address of ``call``; without it functions go on to their general methods.
+    run : int
+        Address of ``run_rows``.
+    """
+
+    def __init__(self, call: int | None, run: int):
+        self._call = call
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS_OF_RUN)(run)
         # Python refers to a definition as long as a function of it lives.
         self._definitions: dict[str, _Definition] = {}
         self._lock = threading.Lock()
@@ -85,11 +95,12 @@ class Gate:
         key : str
             The name of that argument.
         """
+        if self._call is None:
+            return general
         with self._lock:
             if name not in self._definitions:
-                address = ctypes.cast(self._library.call, ctypes.c_void_p).value
                 self._definitions[name] = _Definition(
-                    name.encode(), address, _METH_FASTCALL | _METH_KEYWORDS, text.encode())
+                    name.encode(), self._call, _METH_FASTCALL | _METH_KEYWORDS, text.encode())
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.POINTER(_Definition), ctypes.py_object, ctypes.c_void_p)
@@ -106,17 +117,16 @@ class Gate:
         strides = [0 if k < shared else x.size // max(count, 1) for k, x in enumerate(inputs)]
         strides += [x.size // max(count, 1) for x in outputs]
         return self._run(
-            ctypes.c_void_p(address), ctypes.c_void_p(robot.ctypes.data),
+            address, robot.ctypes.data,
             (ctypes.c_void_p * len(inputs))(*(x.ctypes.data for x in inputs)),
             (ctypes.c_void_p * len(outputs))(*(x.ctypes.data for x in outputs)),
-            (ctypes.c_int64 * len(strides))(*strides), ctypes.c_int64(len(inputs)),
-            ctypes.c_int64(len(outputs)), ctypes.c_int64(count),
-            ctypes.c_int64(sum(x.nbytes for x in outputs) >= _PAST_CACHE))
+            (ctypes.c_int64 * len(strides))(*strides), len(inputs), len(outputs), count,
+            sum(x.nbytes for x in outputs) >= _PAST_CACHE)
 
 
 def entry(address: int, robot: FloatArray, lengths: Sequence[int],
           shapes: Sequence[tuple[int, ...]], first: FloatArray | None = None,
-          result: type | None = None) -> tuple[Any, ...]:
+          result: type | None = None, twice: int = -1) -> tuple[Any, ...]:
     """What `Gate.function` needs to call a kernel; it keeps the arrays alive.
 
     Parameters
@@ -131,18 +141,20 @@ def entry(address: int, robot: FloatArray, lengths: Sequence[int],
         An input before those of the caller.
     result : type, optional
         Named tuple of the outputs.
+    twice : int, optional
+        Index of the input of the caller that the kernel gets twice.
     """
-    plan = np.zeros(5 + _MOST_INPUTS, np.int64)
-    plan[:5] = (address, robot.ctypes.data, 0 if first is None else first.ctypes.data,
-                len(lengths), len(shapes))
-    plan[5:5 + len(lengths)] = lengths
+    plan = np.zeros(6 + MOST_INPUTS, np.int64)
+    plan[:6] = (address, robot.ctypes.data, 0 if first is None else first.ctypes.data,
+                len(lengths), len(shapes), twice)
+    plan[6:6 + len(lengths)] = lengths
     kept = plan, tuple(shapes), (robot, first)
     return kept if result is None else (*kept, tuple.__new__, result)
 
 
 @cache
-def the_gate() -> Gate:
-    """The gate of this process.
+def gate_in_c() -> Gate:
+    """The gate of this process in C.
 
     Raises
     ------
@@ -151,15 +163,27 @@ def the_gate() -> Gate:
     BackendError
         Where it cannot be compiled or loaded.
     """
-    return Gate()
-
-
-def _library() -> ctypes.CDLL:
-    source = '\n'.join([*(f'#define {name} {globals()[name]}' for name in (
-        'TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'DESCRIPTOR', 'FLAGS', 'READABLE')),
-        files(__package__).joinpath('gate.c').read_text(encoding='utf-8')])
+    if not _layout_is_as_expected():
+        raise BackendError('needs the arrays of CPython on a 64-bit machine',
+                           subject="backend 'c'", remedy="use backend 'numba'")
+    source = '\n'.join([*(f'#define {name} {globals()[name]}' for name in _DEFINED),
+                        files(__package__).joinpath('gate.c').read_text(encoding='utf-8')])
     key = hashlib.sha256(source.encode()).hexdigest()
-    return open_library(key, lambda: source, subject='the gate to Python')
+    library = open_library(key, lambda: source, subject='the gate to Python')
+    addresses = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p)
+                 for name in _FUNCTIONS_OF_PYTHON]
+    library.connect_to_python((ctypes.c_void_p * len(addresses))(*addresses))
+    call, run = (ctypes.cast(getattr(library, name), ctypes.c_void_p).value
+                 for name in ('call', 'run_rows'))
+    assert run is not None
+    return Gate(call, run)
+
+
+@cache
+def gate_in_numba() -> Gate:
+    """The gate of this process without a C compiler."""
+    return Gate(of_numba.CALL.load() if _layout_is_as_expected() else None,
+                of_numba.RUN_ROWS.load())
 
 
 def _layout_is_as_expected() -> bool:

@@ -34,22 +34,21 @@ static void fill_regressor(const double *q, const double *v, const double *v_r,
 }
 
 /* Yr and the columns of joint terms; choice: their number, epsilon and codes. */
-static int64_t regressor_with_terms(const double *choice, const double *q, const double *v,
-                                    const double *v_r, const double *a_r,
-                                    const double *gravity, double *Y)
+int64_t slotine_li_regressor(Inputs in, Outputs out, const double *robot)
 {
+    const double *choice = in[0], *q = in[1], *v = in[2], *v_r = in[3], *a_r = in[4];
     const size_t terms = (size_t)choice[0], width = INERTIAL + terms * JOINTS;
     size_t j, t;
-    double *block;
+    double *block, *Y = out[0];
 
     if (terms == 0) {
-        fill_regressor(q, v, v_r, a_r, gravity, Y);
+        fill_regressor(q, v, v_r, a_r, robot, Y);
         return 0;
     }
     block = malloc(sizeof(double) * JOINTS * INERTIAL);
     if (block == NULL)
         return -1;
-    fill_regressor(q, v, v_r, a_r, gravity, block);
+    fill_regressor(q, v, v_r, a_r, robot, block);
     for (j = 0; j < JOINTS; ++j) {
         memcpy(Y + j * width, block + j * INERTIAL, sizeof(double) * INERTIAL);
         memset(Y + j * width + INERTIAL, 0, sizeof(double) * terms * JOINTS);
@@ -59,16 +58,6 @@ static int64_t regressor_with_terms(const double *choice, const double *q, const
     }
     free(block);
     return 0;
-}
-
-int64_t slotine_li_regressor(Inputs in, Outputs out, const double *robot)
-{
-    return regressor_with_terms(in[0], in[1], in[2], in[3], in[4], robot, out[0]);
-}
-
-int64_t regressor(Inputs in, Outputs out, const double *robot)
-{
-    return regressor_with_terms(in[0], in[1], in[2], in[2], in[3], robot, out[0]);
 }
 
 int64_t adaptive_terms(Inputs in, Outputs out, const double *robot)

@@ -33,8 +33,8 @@ from robot_dynamics.model.robot import Robot
 _HEADERS = ('float.h', 'math.h', 'stddef.h', 'stdint.h', 'stdlib.h', 'string.h')
 
 #: Equations that are written out for every such robot, by their names.
-NAMES = ('slotine_li_regressor', 'regressor', 'adaptive_terms', 'inverse_dynamics', 'matrices',
-         'mass_matrix', 'forward_kinematics', 'jacobian', 'com_jacobian')
+NAMES = ('slotine_li_regressor', 'adaptive_terms', 'inverse_dynamics', 'matrices', 'mass_matrix',
+         'forward_kinematics', 'jacobian', 'com_jacobian')
 
 #: Bodies up to which the equations are written out: their number of entries grows with the
 #: square of it, and with that the time of the compiler.
