@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 
 from robot_dynamics.dynamics.caller import is_for_c
-from robot_dynamics.dynamics.kernels import gate
 from robot_dynamics.dynamics.kernels.cache import is_kept
 from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.kernels.loading import Compiled, all_kernels, progress
+from robot_dynamics.dynamics.native import numba_gate
 from robot_dynamics.dynamics.native.robot import NAMES
 
 #: Seconds that the first kernel takes, because numba prepares itself, and each.
@@ -29,7 +29,7 @@ def kernels_ahead() -> list[Compiled]:
     the C of a robot takes the place of; without, the gate is one of them.
     """
     if not is_for_c():
-        return [gate.CALL, gate.RUN_ROWS, *all_kernels()]
+        return [numba_gate.CALL, numba_gate.RUN_ROWS, *all_kernels()]
     return [kernel for kernel in all_kernels()
             if not (isinstance(kernel, Equation) and kernel.name.rpartition('.')[2] in NAMES)]
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From a call in Python to a kernel, and back, for one sample of plain arrays. Where there is no
- * compiler of C, its translation kernels/gate.py takes its place: change both.
+ * compiler of C, its translation numba_gate.py takes its place: change both.
  *
  * One function serves every method of Dynamics: the tuple that it is bound to holds a plan of
  * arguments, results and the address of the kernel, which may come from numba or from the C of

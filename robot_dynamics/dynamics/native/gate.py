@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.dynamics.kernels import gate as of_numba
-from robot_dynamics.dynamics.kernels.gate import (
+from robot_dynamics.dynamics.native import numba_gate
+from robot_dynamics.dynamics.native.build import open_library
+from robot_dynamics.dynamics.native.numba_gate import (
     DATA,
     DESCRIPTOR,
     DIMENSIONS,
@@ -28,7 +29,6 @@ from robot_dynamics.dynamics.kernels.gate import (
     SHAPE,
     TYPE,
 )
-from robot_dynamics.dynamics.native.build import open_library
 from robot_dynamics.errors import BackendError
 from robot_dynamics.model.arrays import FloatArray
 
@@ -182,8 +182,8 @@ def gate_in_c() -> Gate:
 @cache
 def gate_in_numba() -> Gate:
     """The gate of this process without a C compiler."""
-    return Gate(of_numba.CALL.load() if _layout_is_as_expected() else None,
-                of_numba.RUN_ROWS.load())
+    return Gate(numba_gate.CALL.load() if _layout_is_as_expected() else None,
+                numba_gate.RUN_ROWS.load())
 
 
 def _layout_is_as_expected() -> bool:

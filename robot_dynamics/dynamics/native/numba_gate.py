@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate between Python and kernels where there is no C compiler: numba compiles it.
 
-What it does is described in ``native/gate.c``, of which this is a translation. Addresses are
-int64; `native/gate.py` knows where arrays have their fields.
+What it does is described in ``gate.c``, of which this is a translation. Addresses are
+int64; `gate.py` checks where arrays have their fields.
 """
 
 from collections.abc import Callable
