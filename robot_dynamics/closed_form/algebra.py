@@ -140,7 +140,6 @@ class Expansion:
         self.symbols = sorted(recording.symbols, key=_order) or [Symbol('none', 0, 'none')]
         self.ring, *generators = ring([symbol.name for symbol in self.symbols], sympy.QQ)
         self._generators = dict(zip(self.symbols, generators, strict=True))
-        self._tape = recording.tape
         self._known: dict[Formula, Harmonics] = {}
         self._robot, self._work = recording.robot, 0
 
@@ -149,7 +148,7 @@ class Expansion:
         if not isinstance(x, Formula):
             return self._clean({_ONE: self.ring(self._rational(x))})
         if x not in self._known:
-            for formula in live(self._tape, [x]):
+            for formula in live([x]):
                 if formula not in self._known:
                     self._known[formula] = self._of(formula)
         return self._clean(self._known[x])

@@ -69,7 +69,7 @@ class Derivative:
         if not isinstance(x, Formula):
             return 0
         if x not in self._known:
-            for formula in live(self._tape, [x]):
+            for formula in live([x]):
                 if formula not in self._known:
                     self._known[formula] = self._of(formula)
         return self._known[x]

@@ -51,7 +51,7 @@ class Recording:
     def symbols(self) -> set[Symbol]:
         """Variables that the outputs really depend on."""
         roots = [entry for output in self.outputs for entry in output.entries]
-        return {formula.arguments[0] for formula in live(self.tape, roots)
+        return {formula.arguments[0] for formula in live(roots)
                 if formula.operation == 'symbol'}
 
 
@@ -60,7 +60,6 @@ class Step:
     """One line of a written recording."""
 
     needs: tuple[str, ...]  # Intermediates that it is made of.
-    symbols: frozenset[Symbol]  # Variables that it is made of, beside the intermediates.
 
 
 @dataclass(frozen=True)
@@ -103,28 +102,24 @@ class Plan:
             while at < len(entries) and entries[at][0] < formula.index:
                 yield self._entry(*entries[at][1:])
                 at += 1
-            yield Intermediate(*self._made_of(operands(formula)), name, formula)
+            yield Intermediate(self._needs(operands(formula)), name, formula)
         for entry in entries[at:]:
             yield self._entry(*entry[1:])
 
     def _entry(self, output: Output, place: int, value: Scalar) -> Entry:
         parts = [value] if isinstance(value, Formula) else []
-        return Entry(*self._made_of(parts), output, place, value)
+        return Entry(self._needs(parts), output, place, value)
 
-    def _made_of(self, parts: list[Formula]) -> tuple[tuple[str, ...], frozenset[Symbol]]:
-        """Intermediates and the variables in formulas."""
+    def _needs(self, waiting: list[Formula]) -> tuple[str, ...]:
+        """Intermediates in formulas."""
         names: dict[str, None] = {}
-        symbols: set[Symbol] = set()
-        waiting = list(parts)
         while waiting:
             formula = waiting.pop()
             if formula in self.variables:
                 names[self.variables[formula]] = None
-            elif formula.operation == 'symbol':
-                symbols.add(formula.arguments[0])
             else:
                 waiting += operands(formula)
-        return tuple(names), frozenset(symbols)
+        return tuple(names)
 
 
 def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels: bool = True,
@@ -135,7 +130,7 @@ def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels:
     are called by these, else t1, t2, ...; a formula has at most ``longest`` operations.
     """
     roots = [entry for output in recording.outputs for entry in output.entries]
-    formulas = live(recording.tape, roots)
+    formulas = live(roots)
     uses = Counter(argument for formula in formulas for argument in operands(formula))
     uses.update(root for root in roots if isinstance(root, Formula))
     taken = set(reserved if reserved is not None else
@@ -155,7 +150,7 @@ def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels:
     return Plan(recording, variables)
 
 
-def live(tape: Tape, roots: Sequence[Scalar | None]) -> list[Formula]:
+def live(roots: Sequence[Scalar | None]) -> list[Formula]:
     """Formulas in the roots, operands first."""
     found: set[Formula] = set()
     waiting = [root for root in roots if isinstance(root, Formula)]

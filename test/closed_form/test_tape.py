@@ -105,6 +105,6 @@ def test_whatever_is_simplified_keeps_its_value(tree):
                     lambda x: tape.sine(x) if isinstance(x, Formula) else math.sin(x))
     plain = build(tree, lambda x: VALUES[x] if isinstance(x, str) else float(x), math.sin)
     assert value(formula) == pytest.approx(plain, rel=1e-12, abs=1e-12)
-    for recorded in live(tape, [formula]):
+    for recorded in live([formula]):
         assert all(part.index < recorded.index for part in recorded.arguments
                    if isinstance(part, Formula))
