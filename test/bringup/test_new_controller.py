@@ -91,6 +91,7 @@ def wait_for(log, text, process, seconds=240.0):
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_the_row_reaches_what_lists_controllers(environment):
     assert NAME not in CONTROLLERS
     for arguments in (['up', '--help'], ['switch', '--help']):

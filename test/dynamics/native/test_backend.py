@@ -214,6 +214,7 @@ def test_names_of_arguments(arm):
     close(out, numba.regressor(q, v, a_r))
 
 
+@pytest.mark.slow
 def test_out_is_the_object_given_and_all_of_it_is_written(tree):
     robot = tree(1, bodies=7)
     numba, c = both(robot)
