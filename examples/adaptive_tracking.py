@@ -4,7 +4,7 @@
     python examples/adaptive_tracking.py [seconds]
 
 MuJoCo simulates an arm that carries 2 kg. The model of both controllers lacks this payload. The
-adaptive law learns it, PD + gravity keeps its error. Needs MuJoCo (pip install mujoco).
+adaptive law estimates it; the error of PD + gravity remains. Needs MuJoCo (pip install mujoco).
 """
 
 import sys

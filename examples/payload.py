@@ -3,7 +3,7 @@
 
     python examples/payload.py
 
-The estimate is the difference to the arm that was identified without the payload.
+The estimate is the difference from the arm that was identified without the payload.
 """
 
 import numpy as np

@@ -4,7 +4,7 @@
     python examples/write_identified_urdf.py [folder]
 
 The URDF has new masses, centres of mass, inertia and joint friction. Meshes, limits and comments
-stay. `robot-dynamics identify` writes the same files and a report.
+are unchanged. `robot-dynamics identify` writes the same files and a report.
 """
 
 import sys

@@ -101,7 +101,7 @@ class StateError(RobotDynamicsError, ValueError):
 
 
 class TrajectoryError(RobotDynamicsError, ValueError):
-    """A reference trajectory is malformed or breaks a limit."""
+    """A reference trajectory is malformed or exceeds a limit."""
 
 
 class ControlError(RobotDynamicsError):
@@ -109,7 +109,7 @@ class ControlError(RobotDynamicsError):
 
 
 class StopRequestedError(ControlError):
-    """A control law asks for a stop: its command exists, but should not be applied."""
+    """A control law requests a stop: its command exists, but should not be applied."""
 
 
 class ParameterError(RobotDynamicsError, ValueError):

@@ -17,10 +17,10 @@ from robot_dynamics.errors import RobotDynamicsError
 #: command that runs is imported.
 MODULES = {
     'up': ('commands.up', 'run an arm, its controller and observers, until Ctrl-C'),
-    'demo': ('demo', 'see an arm with a wrong model of itself being tracked better and better'),
+    'demo': ('demo', 'simulate an arm with a wrong model, and the adaptation of its controller'),
     'doctor': ('commands.doctor',
                'check the running system, or a robot, and print what is wrong and what to do'),
-    'switch': ('commands.switch', 'give the arm of a running system to another controller'),
+    'switch': ('commands.switch', 'switch a running system to another controller'),
     'closed-form': ('commands.closed_form',
                     'write the equations of motion as formulas: text, LaTeX, Python, C, Wolfram'),
     'identify': ('commands.identify',
@@ -104,7 +104,7 @@ def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentPa
                     'Exit status 1 when it cannot be used.')
     check.add_argument('robot', metavar='FILE', help='file, or name of a robot of this package')
     check.set_defaults(run=_check)
-    warmup = commands.add_parser('warmup', help='compile all kernels now, once for all')
+    warmup = commands.add_parser('warmup', help='compile all kernels in advance')
     warmup.set_defaults(run=_warmup)
     return parser
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a simulated arm with a wrong model in its controller, and watch it being tracked better.
+"""Run a simulated arm, with a wrong model in its controller, before and after adaptation.
 
 The arm is lighter than in the model of the controller and carries an unknown load. At first the
 parameter estimates are frozen; then the controller learns. Arm, controller, reference, model
@@ -209,7 +209,7 @@ def make_story(plan: Plan) -> Story:
         differences.append(f'has a model with links {abs(error):.0f} % '
                            f'{"heavier" if error > 0 else "lighter"} than the real ones')
     if payload:
-        differences.append(f'does not know the payload of {payload:g} kg')
+        differences.append(f'has no information on the payload of {payload:g} kg')
     text = f'The controller {" and ".join(differences)}. ' if differences else ''
     if plan.learns:
         wait = system.parameters.get('adaptive_controller', {}).get('adapt_after', 0.0)

@@ -72,7 +72,7 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
         count = 0
     if not 1 <= count <= MOST_PERIODS:
         raise BringupError(f'must be a whole number from 1 to {MOST_PERIODS}, got {periods!r}',
-                           subject='periods', remedy='give how often the motion is played')
+                           subject='periods', remedy='give the number of repetitions')
     path = Path(config).expanduser() if config else shipped_config() / 'excitation.yaml'
     own = read_parameter_file(path).get(NODE, {})
     if own.get('play_as', 'reference') == 'reference' \

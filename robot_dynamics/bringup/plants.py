@@ -128,7 +128,7 @@ def hand(robot: Robot) -> int:
     """Index of the body that holds a payload: the last one, or the one that carries the fingers.
 
     Fingers are branches that end equally far from the base and are shorter than the chain that
-    carries them. Of several arms it is the first of the longest ones.
+    carries them. If there are several arms, it is the first of the longest ones.
     """
     chains = [_chain(robot, tip) for tip in _tips(robot)]
     longest = max(map(len, chains))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What formulas take from a robot: how bodies are joined, as numbers and symbols.
+"""Geometry of a robot for formulas: how bodies are joined, as numbers and symbols.
 
 `robot_dynamics.model.robot.Robot` defines the pose of body i on its parent; see there.
-Rotations are numbers. Those a rounding error away from 0, 1 or -1 become these integers,
-which thins out all formulas. Lengths and gravity are numbers or symbols.
+Rotations are numbers. Numbers within a rounding error of 0, 1 or -1 become these integers,
+which shortens all formulas. Lengths and gravity are numbers or symbols.
 `pose_of` is the pose of a body on its parent as a formula of its joint's position.
 """
 

@@ -37,7 +37,7 @@ class Quantity:
     symbol: str  # Name of the array.
     text: str  # What it is, in a sentence.
     arrays: tuple[str, ...]  # Joint vectors that it depends on.
-    is_regressor: bool = False  # With ten columns a body in place of inertial parameters.
+    is_regressor: bool = False  # With ten columns per body in place of inertial parameters.
 
 
 QUANTITIES = {

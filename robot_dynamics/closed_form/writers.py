@@ -99,7 +99,7 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
     >>> print(document(derive(Robot.from_urdf('planar_2r'), 'M'), is_explicit=True))
     planar_2r: mass matrix
     q1, ...: positions, rad or m
-    m1, ...: inertial parameters, ten a body: m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz
+    m1, ...: inertial parameters, ten per body: m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz
     ...
     """
     if not isinstance(language, str) or language not in LANGUAGES:

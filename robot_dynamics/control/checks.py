@@ -87,7 +87,7 @@ def finite_array(name: str, value: ArrayLike) -> FloatArray:
 
 
 def each_joint(name: str, value: ArrayLike, n: int) -> FloatArray:
-    """One value a joint, shape (n,), from one or from n values that are not nan.
+    """One value per joint, shape (n,), from one or from n values that are not nan.
 
     Raises DimensionError for another number of values, ControlError for nan.
     """

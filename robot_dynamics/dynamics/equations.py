@@ -46,7 +46,7 @@ from robot_dynamics.model.arrays import FloatArray, is_positive, real_array
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.robot_data import Frame
 
-#: Factorisations of C by name, with the number that kernels know them by.
+#: Factorisations of C by name, with their numbers in the kernels.
 FACTORISATIONS = {'christoffel': float(coriolis.CHRISTOFFEL),
                   'garofalo': float(coriolis.GAROFALO)}
 
@@ -173,13 +173,13 @@ _PLAIN: dict[str, tuple[Equation, type | None]] = {
 class Dynamics:
     r"""Equations of motion of a rigid robot, on a fixed base or floating.
 
-    With n independent velocities, one a joint on most arms, and nb moving bodies::
+    With n independent velocities, one per joint on most arms, and nb moving bodies::
 
         M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi + armature * a
         M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi + armature * a_r
 
     C is the Christoffel matrix, so that dM/dt - 2 C is skew-symmetric. pi holds ten
-    inertial parameters a body, `Robot.parameters`. M includes the armature of the robot's
+    inertial parameters per body, `Robot.parameters`. M includes the armature of the robot's
     description, the inertia of rotors as joints feel it, as in MuJoCo and Pinocchio; damping
     and friction are not part of tau (see the terms of `regressor`).
 
@@ -207,7 +207,7 @@ class Dynamics:
     backend : {'auto', 'numba', 'c'}
         'c' writes the equations of this robot out in C and compiles that, once a robot, which
         takes about a second for an arm and is announced; it needs a C compiler when the robot
-        is new, else a RuntimeWarning says that numba is used. 'auto' does the same where a
+        is new, else a RuntimeWarning reports that numba is used. 'auto' does the same where a
         compiler is found and all joints have one coordinate (at most 40 of them), and is
         silent where not. What is not written out runs in numba. Results are the same.
         The variable ROBOT_DYNAMICS_BACKEND names another choice for 'auto'.
@@ -219,7 +219,7 @@ class Dynamics:
     robot : Robot
         The robot.
     n : int
-        Number of velocities, one a joint on most arms.
+        Number of velocities, one per joint on most arms.
     armature : ndarray, shape (n,)
         What is included of it: zeros with ``armature=False``.
     backend : str
@@ -345,7 +345,7 @@ class Dynamics:
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                          external: ArrayLike | Mapping[str, ArrayLike] | None = None,
                          ) -> FloatArray:
-        """Efforts tau = M a + C v + g - J^T f that a motion asks for.
+        """Efforts tau = M a + C v + g - J^T f that a motion requires.
 
         M includes the armature (see `Dynamics`); friction and damping are not included.
 
@@ -609,7 +609,7 @@ class Dynamics:
         Returns
         -------
         ndarray, shape (..., n, 10 nb + len(terms) n)
-            Row j is joint j, column block k is body k, then one column a joint and term.
+            Row j is joint j, column block k is body k, then one column per joint and term.
 
         Examples
         --------
@@ -645,7 +645,7 @@ class Dynamics:
         Returns
         -------
         ndarray, shape (..., n, 10 nb + len(terms) n)
-            Row j is joint j, column block k is body k, then one column a joint and term.
+            Row j is joint j, column block k is body k, then one column per joint and term.
 
         Examples
         --------
@@ -1373,7 +1373,7 @@ class Dynamics:
 
     def _open(self, name: str, equation: Equation, key: Any, first: FloatArray | None,
               key_name: str, result: type | None = None) -> None:
-        """Let plain arrays of one sample go past a method, straight to the kernel."""
+        """Call the kernel of a method directly for plain arrays of one sample."""
         if name in self.__dict__ and key in self._entries[name]:
             return
         entries = self._entries.setdefault(name, {})
@@ -1533,7 +1533,7 @@ def _filled(out: FloatArray, result: FloatArray) -> FloatArray:
 
 
 def _kind_of(factorisation: Any) -> float:
-    """Number by which kernels know a factorisation."""
+    """Number of a factorisation in the kernels."""
     try:
         return FACTORISATIONS[factorisation]
     except (KeyError, TypeError):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Joint effects that are linear in a parameter a joint: friction, armature, offset.
+r"""Joint effects that are linear in one parameter per joint: friction, armature, offset.
 
-Each is one more column a joint in a regressor, after the inertial ones:
+Each is one more column per joint in a regressor, after the inertial ones:
 
 ==========  =====================  ==================================
 name        column entry           parameter
@@ -13,8 +13,8 @@ offset      1                      constant torque, N m
 ==========  =====================  ==================================
 
 (N s/m, N, kg and N for a prismatic joint). In the Slotine-Li regressor v and a are the
-reference v_r and a_r: a controller then compensates the friction of the motion it
-wants, which does not chatter with the measured sign of v.
+reference v_r and a_r: a controller then compensates the friction of the reference
+motion, which does not chatter with the measured sign of v.
 """
 
 from __future__ import annotations

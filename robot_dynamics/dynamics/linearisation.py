@@ -94,7 +94,7 @@ class LinearModel:
         return self._by_series(period, int(order))
 
     def _exact(self, period: float) -> tuple[FloatArray, FloatArray]:
-        """By the exponential of [[A, B], [0, 0]] T (Van Loan)."""
+        """Phi and Gamma by the exponential of [[A, B], [0, 0]] T (Van Loan)."""
         from scipy.linalg import expm
         size, inputs = self.B.shape[-2:]
         augmented = np.zeros((*self.A.shape[:-2], size + inputs, size + inputs))
@@ -105,7 +105,7 @@ class LinearModel:
                 np.ascontiguousarray(powers[..., :size, size:]))
 
     def _by_series(self, period: float, order: int) -> tuple[FloatArray, FloatArray]:
-        """By the powers of A T up to the order in Phi, and to one less in its integral."""
+        """Phi and Gamma by the powers of A T: up to the order in Phi, one less in its integral."""
         # Terms (A T)^k / k! of Phi, which in Gamma come with T / (k + 1).
         term = np.broadcast_to(np.eye(self.A.shape[-1]), self.A.shape)
         Phi, integral = term, np.zeros_like(self.A)
@@ -121,7 +121,7 @@ class LinearModel:
 
 
 def product(A: FloatArray, B: FloatArray) -> FloatArray:
-    """A B; what is not finite travels without a warning, as in kernels."""
+    """A B; values that are not finite propagate without a warning, as in kernels."""
     with np.errstate(over='ignore', invalid='ignore'):
         return A @ B
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a caller gives to rows of float64, and errors that say what is wrong."""
+"""Conversion of arguments to rows of float64, and errors for wrong arguments."""
 
 from __future__ import annotations
 

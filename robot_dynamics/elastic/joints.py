@@ -22,7 +22,7 @@ class ElasticJoints(Rebuilt):
 
     Assumptions of Zollo et al., "Identification of Dynamic Parameters for Robots with
     Elastic Joints": springs are linear, each rotor is symmetric about the axis it turns
-    on, and motor i stands on the link before joint i.
+    on, and motor i is mounted on the link before joint i.
 
     Parameters
     ----------

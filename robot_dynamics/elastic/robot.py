@@ -88,7 +88,7 @@ class ElasticRobot(Rebuilt):
         and their inertia about their axes at rest (Zollo et al., eq. A.14); see `with_motors`.
         Friction of the description is not used: the motors have it.
     joints : ElasticJoints
-        Motors, gears and springs, one a joint.
+        Motors, gears and springs, one per joint.
     is_coupled : bool
         Whether rotors turn with the links that carry them, B_d of eq. 8. False is the
         simplified model of Spong: rotors turn about their own axes only.
@@ -120,7 +120,8 @@ class ElasticRobot(Rebuilt):
                              remedy='read it without joints=... and without joints that mimic '
                                     'others: each elastic joint has a motor of its own')
         if joints.n != links.n:
-            raise DimensionError(f'must be {links.n}, one a joint of {links.name}, got {joints.n}',
+            raise DimensionError(f'must be {links.n}, one per joint of {links.name}, '
+                                 f'got {joints.n}',
                                  subject='elastic joints',
                                  remedy='describe each of: ' + ', '.join(links.joint_names))
 

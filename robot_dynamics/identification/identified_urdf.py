@@ -149,4 +149,4 @@ def _require_same(text: str, robot: Robot) -> None:
     size = np.max(np.abs(robot.inertial_parameters), axis=1)
     if np.any(np.abs(read - robot.inertial_parameters) > ROUNDING * (1.0 + size[:, np.newaxis])):
         raise ModelError('could not be written with its identified parameters',
-                         subject=robot.name, remedy='report this description')
+                         subject=robot.name, remedy='report this error, with the description')

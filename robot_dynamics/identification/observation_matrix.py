@@ -102,7 +102,7 @@ class Stack:
         self._static = self._rows(self._plain, with_rigid=True)
         self.time = self._static[1]
         if len(self.time) < 8:
-            raise RecordingError(f'is too short: {len(self.time)} equations a joint',
+            raise RecordingError(f'is too short: {len(self.time)} equations per joint',
                                  subject=dataset.source, remedy='record some more seconds')
         self.on_stops: BoolArray = self._rows_on_stops() if like is None else like.on_stops
         self._moving = np.abs(self.speeds_of_rows()) >= velocity_threshold
@@ -259,7 +259,7 @@ def row_rate(rate: float, cutoff: float) -> float:
 def pieces_of(motion: Motion, cutoff: float) -> Iterator[tuple[slice, IntArray]]:
     """Yield pieces of a motion to filter, and the samples of each that become rows.
 
-    A piece includes as many samples on both sides as the filter remembers.
+    A piece includes as many samples on both sides as the memory of the filter has.
     """
     step = round(motion.rate / row_rate(motion.rate, cutoff))
     margin = int(np.ceil(settling(cutoff) * motion.rate))

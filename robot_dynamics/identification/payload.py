@@ -110,7 +110,7 @@ def identify_payload(dataset: Dataset, arm: Model, signals: SignalSettings,
         count += len(kept)
     whole, efforts = np.concatenate(W), np.concatenate(y)
     if count < 8:
-        raise RecordingError(f'is too short: {count} equations a joint', subject=dataset.source,
+        raise RecordingError(f'is too short: {count} equations per joint', subject=dataset.source,
                              remedy='record some more seconds')
     return _solved(body, whole, efforts, np.concatenate(order),
                    CORRELATION * ROWS_PER_CUTOFF * signals.cutoff)

@@ -274,7 +274,7 @@ def _velocities(dataset: Dataset, lag: FloatArray, gain: FloatArray) -> list[Fin
 
 
 def _effort_readings(dataset: Dataset) -> list[Finding]:
-    """Findings on efforts with few levels, and on efforts that saturate."""
+    """Findings on coarsely quantised efforts, and on efforts that saturate."""
     findings = []
     # Conversions between joints and motors leave no common levels.
     effort = np.concatenate([s.effort for s in dataset.segments])[:_ROWS]

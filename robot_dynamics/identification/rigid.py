@@ -222,7 +222,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     doubted = ('armature',) if settings.armature == 'auto' else ()
     selector = ModelSelector(stack, BLOCKS, always, families, doubted)
     if np.min(np.sum(selector.normal.counts, axis=1)) < 1.0:
-        raise RecordingError(f'has {len(stack.time)} equations a joint, none in some of its '
+        raise RecordingError(f'has {len(stack.time)} equations per joint, none in some of its '
                              f'{BLOCKS} parts', subject=dataset.source,
                              remedy='record longer, or lower velocity_threshold')
     clock.tick('equations')

@@ -7,7 +7,7 @@ carries; links that stand still with the base do not enter.
 
 A zero or missing effort or velocity limit is common in real descriptions. It is
 neither "unlimited", which could break an arm, nor a limit of zero, which would
-clamp every command: it becomes nan, and a program that needs the limit has to ask for it.
+clamp every command: it becomes nan, and a program that needs the limit has to require it.
 
 The position range of a joint is the ``<limit>`` written for it, narrowed by the
 soft limits of a ``<safety_controller>`` as ros2_control does it (soft limits without a

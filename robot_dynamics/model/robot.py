@@ -301,7 +301,7 @@ class Robot(RobotData):
         Parameters
         ----------
         user : str
-            The function that needs one coordinate a joint, such as 'adaptive control'.
+            The function that needs one coordinate per joint, such as 'adaptive control'.
 
         Raises
         ------

@@ -51,7 +51,7 @@ def _feedback(values: Values) -> FeedbackGains | JointGains:
     if len(stiffness) != len(damping):
         raise ParameterError(f'must have as many values as joint_stiffness, {len(stiffness)}, '
                              f'got {len(damping)}', subject='feedback.joint_damping',
-                             remedy='give one value a joint in both, or leave both empty')
+                             remedy='give one value per joint in both, or leave both empty')
     if len(stiffness):
         return JointGains(tuple(stiffness), tuple(damping))
     return make_feedback_gains(values)
@@ -161,7 +161,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         self.fast.subscribe(Bool, values['contact_topic'], self._on_contact, qos.command())
 
     def release_arm(self, reason: str) -> None:
-        """Release the arm, then save the estimates where the user wants that."""
+        """Release the arm, then save the estimates if a file is set."""
         super().release_arm(reason)
         path = self.parameters.values['estimates.save_to']
         if not path:

@@ -33,11 +33,12 @@ TABLE = (
     *MOTOR_PARAMETERS,
     Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
               'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
-    Parameter('gains.stiffness', (), 'K_P of each motor; empty for little more than the least '
-              'that excludes other equilibria.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
-    Parameter('gains.damping', (), 'K_D of each motor, below the limit of the sampled loop; empty '
-              'for the values under which its slowest motion is fastest.', 'N m s/rad or N s/m',
-              1e-6, 1e9, read_only=True),
+    Parameter('gains.stiffness', (), 'K_P of each motor; empty for a value slightly above the '
+              'smallest one that excludes other equilibria.', 'N m/rad or N/m', 1e-6, 1e9,
+              read_only=True),
+    Parameter('gains.damping', (), 'K_D of each motor, below the limit of the sampled loop; '
+              'empty for the values that maximise the decay rate of the slowest mode.',
+              'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
 )
 
 

@@ -71,9 +71,9 @@ TABLE = (
               'topic on which the arm takes a JointTrajectory.', read_only=True, topic=True),
     Parameter('approach', 0.25, 'Share of the speeds and accelerations of the plan that is used '
               'on the path to its start.', low=0.01, high=1.0, read_only=True),
-    Parameter('max_deviation', 0.2, 'Farther than this from its reference the arm is stopped.',
-              'rad or m', 0.001, 3.0, read_only=True),
-    Parameter('state_timeout', 0.5, 'Without a valid joint state for this long the arm is '
+    Parameter('max_deviation', 0.2, 'Largest distance of a joint from its reference; beyond it '
+              'the arm is stopped.', 'rad or m', 0.001, 3.0, read_only=True),
+    Parameter('state_timeout', 0.5, 'Time without a valid joint state after which the arm is '
               'stopped.', 's', 0.05, 10.0, read_only=True),
     Parameter('patience', 60.0, 'How long to wait for the arm and its controller.', 's', 1.0,
               3600.0, read_only=True),
@@ -83,8 +83,8 @@ TABLE = (
               'checked with the clearance: x, y, z of one corner, then of the opposite one; empty '
               'for none.', 'm', -100.0, 100.0, read_only=True),
     Parameter('chunk_period', 0.1, 'Time between two messages.', 's', 0.02, 1.0, read_only=True),
-    Parameter('horizon', 0.5, 'How long the arm moves on without a message before it comes to '
-              'rest.', 's', 0.05, 10.0, read_only=True),
+    Parameter('horizon', 0.5, 'Time for which the arm continues to move without a new message '
+              'before it comes to rest.', 's', 0.05, 10.0, read_only=True),
     Parameter('point_period', 0.04, 'Time between two points of a message.', 's', 0.001, 0.5,
               read_only=True),
     Parameter('lead', 0.1, 'Time from the measured pose to the start of the motion.', 's', 0.0,
@@ -296,7 +296,7 @@ class ExcitationNode(PlainNode):
 
 
 def _clearance(robot, source, values) -> Clearance | None:
-    """Check of shapes, where the parameters ask for one."""
+    """Check of shapes, where the parameters select one."""
     if not values['clearance'] and not values['workspace']:
         return None
     from robot_dynamics.simulation.clearance import ShapeClearance

@@ -40,32 +40,35 @@ TABLE = (
     Parameter('feedback.time_constant', _DESIGN.time_constant, 'Time constant with which position '
               'errors decay.', 's', 1e-4, 100.0, read_only=True),
     Parameter('feedback.disturbance_rate', _DESIGN.disturbance_rate, 'Rate at which an integral '
-              'compensates a torque that is not in the model, a payload for example; 0 for none, '
-              'a fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0, read_only=True),
-    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest such torque, '
-              'as a share of the effort limits.', '', 0.001, 1.0, read_only=True),
+              'compensates a torque that is not in the model, such as that of a payload; 0 for '
+              'no integral. A fifteenth of the bandwidth is robust.', '1/s', 0.0, 1000.0,
+              read_only=True),
+    Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest torque that '
+              'the integral compensates, as a share of the effort limits.', '', 0.001, 1.0,
+              read_only=True),
     Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
               'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
-    Parameter('feedback.ahead', True, 'Compute gains along a trajectory when it arrives, off the '
-              'control loop, instead of in it.', read_only=True),
+    Parameter('feedback.ahead', True, 'Whether gains along a trajectory are computed when it '
+              'arrives, off the control loop, instead of in it.', read_only=True),
     Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which the feedback is zero.',
               'rad or m', 0.0, 10.0, read_only=True),
     Parameter('schedule.eps1', _SCHEDULE.eps1, 'Error norm above which the gain is updated.',
               'rad or m', 0.0, 10.0, read_only=True),
     Parameter('schedule.eps2', _SCHEDULE.eps2, 'Error norm above which the arm gets the safe '
               'command.', 'rad or m', 1e-4, 100.0, read_only=True),
-    Parameter('schedule.debounce', _SCHEDULE.debounce, 'Number of states in a row for which it '
-              'has to be above that.', low=1, high=1000, read_only=True),
+    Parameter('schedule.debounce', _SCHEDULE.debounce, 'Number of consecutive states above '
+              'schedule.eps2 after which the safe command is sent.', low=1, high=1000,
+              read_only=True),
     Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
               'updates of the gain.', 's', 0.0, 1.0, read_only=True),
     Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow the '
-              'largest errors; 1 for none.', '', 1.0, LARGEST_RESCALE, read_only=True),
+              'largest errors; 1 for constant weights.', '', 1.0, LARGEST_RESCALE, read_only=True),
     Parameter('errors.masses', _ERRORS.masses, 'Error of masses of the model with which the '
               'feedback has to be stable.', '%', 0.0, 99.0, read_only=True),
-    Parameter('errors.lengths', _ERRORS.lengths, 'The same for lengths.', '%', 0.0, 99.0,
-              read_only=True),
-    Parameter('errors.payload', _ERRORS.payload, 'The same for an unknown payload, as a share of '
-              'the mass of all links.', '%', 0.0, 1000.0, read_only=True),
+    Parameter('errors.lengths', _ERRORS.lengths, 'Error of lengths of the model with which the '
+              'feedback has to be stable.', '%', 0.0, 99.0, read_only=True),
+    Parameter('errors.payload', _ERRORS.payload, 'Unknown payload with which the feedback has to '
+              'be stable, as a share of the mass of all links.', '%', 0.0, 1000.0, read_only=True),
 )
 
 #: Most knots of gains computed ahead, and their largest distance; beyond that gains are computed

@@ -27,8 +27,8 @@ TABLE = (
     Parameter('guiding.friction_help', _SETTINGS.friction_help, 'Share of the friction of the '
               'description that is compensated.', '', 0.0, 0.95),
     Parameter('guiding.grip', _SETTINGS.grip, 'Acceleration that a push has to exceed before a '
-              'joint moves, so that an arm at rest stays there. 0 for none.', 'rad/s^2 or m/s^2',
-              0.0, 100.0, read_only=True),
+              'joint moves, so that an arm at rest does not drift; 0 to switch this off.',
+              'rad/s^2 or m/s^2', 0.0, 100.0, read_only=True),
     Parameter('guiding.largest_speed', (_SETTINGS.largest_speed,), 'Speeds above which joints are '
               'braked; an arm twice as fast gets the safe command.', 'rad/s or m/s', 0.01, 10.0,
               read_only=True),

@@ -64,8 +64,8 @@ TABLE = (
               'velocities.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
-    Parameter('max_gap', 0.1, 'After a longer gap between joint states the filters start over.',
-              's', 0.001, 10.0, read_only=True),
+    Parameter('max_gap', 0.1, 'Longest gap between joint states; after a longer one the filters '
+              'are reset.', 's', 0.001, 10.0, read_only=True),
 )
 
 #: Topics, and the attribute of `TorqueTerms` that each publishes.

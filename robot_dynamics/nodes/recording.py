@@ -193,12 +193,12 @@ class BagWriter:
         self._thread.start()
 
     def add_topic(self, topic: Topic) -> None:
-        """Register a topic; raises a RecordingError when rosbags does not know its type."""
+        """Register a topic; raises a RecordingError when rosbags does not support its type."""
         try:
             definition, _ = self._typestore.generate_msgdef(topic.type, ros_version=2)
             digest = self._typestore.hash_rihs01(topic.type)
         except Exception as error:  # rosbags raises errors of many types
-            raise RecordingError(f'has the type {topic.type}, which rosbags does not know',
+            raise RecordingError(f'has the type {topic.type}, which rosbags does not support',
                                  subject=f'topic {topic.name}',
                                  remedy='leave it out of the parameter topics') from error
         offered = [_rosbags_qos(profile) for profile in topic.offered]

@@ -258,16 +258,16 @@ TABLE = (
               'robot.', element=str, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Topic of the commands.',
               read_only=True, topic=True),
-    Parameter('hold_time', 0.2, 'How long the last command acts without a new one; then the arm '
-              'is caught: held and damped. Longer than state_timeout of its controller, which '
-              'would otherwise estimate from an arm that does not follow.', 's', 0.001, 0.9,
+    Parameter('hold_time', 0.2, 'Time for which the last command acts without a new one; after '
+              'it the arm is held and damped. It must exceed state_timeout of the controller, '
+              'which would otherwise estimate from an arm that does not follow.', 's', 0.001, 0.9,
               read_only=True),
-    Parameter('release_time', 0.5, 'How long commands must arrive steadily before a caught arm '
-              'follows them again.', 's', 0.0, 60.0, read_only=True),
-    Parameter('wait_for_commands', 0.0, 'How long simulated time stops for the command that '
-              'answers a state: on a busy machine the simulation is slow then, and the controller '
-              'not late. 0 for the behaviour of a real arm, which does not wait. Needs '
-              'use_sim_time; less than state_timeout of its controller, which counts the time of '
+    Parameter('release_time', 0.5, 'Time for which commands must arrive without a gap before an '
+              'arm that is held follows them again.', 's', 0.0, 60.0, read_only=True),
+    Parameter('wait_for_commands', 0.0, 'Longest time for which simulated time stops until a '
+              'state is answered by a command: on a busy machine the simulation becomes slow and '
+              'the commands are not late. 0 for a real arm, which does not wait. Needs '
+              'use_sim_time; less than state_timeout of the controller, which counts the time of '
               'the machine.', 's', 0.0, 2.0, read_only=True),
     *PLANT_PARAMETERS,
     *STATE_PARAMETERS,

@@ -93,9 +93,9 @@ def drives_text(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
 
 def drives_sentence(judged: DriveVerdict) -> str:
     """The verdict in one sentence."""
-    return (f'{VERDICT_WORDS[judged.verdict]}: simulated from commands alone, servos are '
-            f'{percent(judged.validation)} of their motion off where nothing was seen, '
-            f'{percent(judged.in_sample)} in what was fitted'
+    return (f'{VERDICT_WORDS[judged.verdict]}: simulated from commands alone, servos deviate by '
+            f'{percent(judged.validation)} of their motion in held-out data and by '
+            f'{percent(judged.in_sample)} in fitted data'
             f'{worst_joint(len(judged.motion), *judged.worst)}.')
 
 
@@ -143,7 +143,7 @@ def _story(runs: Sequence[Simulated]) -> str:
     rows = sum(run.log.count for run in runs)
     return (f'{len(runs)} logs, {rows:,} rows, {seconds:.0f} s. The whole loop of servo, drive, '
             'gear and arm is simulated from the commands; of the measurements only the first '
-            'position enters. "Not seen" is each half of every log, simulated with the drives '
+            'position enters. "Held out" is each half of every log, simulated with the drives '
             'identified from the other halves.')
 
 

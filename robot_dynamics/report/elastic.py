@@ -207,7 +207,7 @@ def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
 def _story(found: ElasticIdentification, data: ElasticDataset) -> str:
     dataset = data.dataset
     return (f'{dataset.count:,} rows, {dataset.duration:.0f} s, of {found.robot.n} joints with '
-            f'springs, from {dataset.source}. {_encoders_sentence(found.encoders)} "Not seen" is '
+            f'springs, from {dataset.source}. {_encoders_sentence(found.encoders)} "Held out" is '
             'each half of the recording, predicted by a fit to the other half.')
 
 

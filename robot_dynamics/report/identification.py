@@ -179,7 +179,7 @@ def _joints(found: Identification) -> list[tuple[str, str]]:
 def _story(found: Identification, dataset: Dataset) -> str:
     pieces = f' in {len(dataset.segments)} pieces' if len(dataset.segments) > 1 else ''
     return (f'{dataset.count:,} rows, {dataset.duration:.0f} s{pieces}, of '
-            f'{len(dataset.joint_names)} joints, from {dataset.source}. "Not seen" is each half '
+            f'{len(dataset.joint_names)} joints, from {dataset.source}. "Held out" is each half '
             'of the recording, predicted by a fit to the other half, with every choice made '
             'there.')
 

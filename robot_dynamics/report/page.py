@@ -178,7 +178,7 @@ def prediction_table(head: str, rows: Sequence[tuple[str, str]], held: Residuals
     """Errors of predictions of held-out and of fitted data, for rows of name and unit."""
     largest = max(float(np.max(held.relative)), float(np.max(own.relative)), 1e-12)
     return table(
-        (head, '', 'RMS, not seen', 'RMS, fitted', 'relative, not seen', 'relative, fitted'),
+        (head, '', 'RMS, held out', 'RMS, fitted', 'relative, held out', 'relative, fitted'),
         [(name, bars((held.relative[k] / largest, 'before'), (own.relative[k] / largest, 'after')),
           f'{held.rmse[k]:.3g} {unit}', f'{own.rmse[k]:.3g} {unit}',
           percent(held.relative[k]), percent(own.relative[k]))

@@ -270,7 +270,7 @@ class _Origin:
 
 
 def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:
-    """Joint states in the order of their stamps; the first one decides on the joints."""
+    """Joint states in the order of their stamps; the first one determines the joints."""
     names = tuple(topic.messages[0].name)
     if len(names) > _MAX_JOINTS or len(set(names)) < len(names) or not all(map(is_name, names)):
         raise RecordingError('must have distinct names of joints',

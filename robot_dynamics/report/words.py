@@ -59,15 +59,15 @@ def columns(heads: Sequence[str], rows: Sequence[Sequence[str]], indent: str = '
 def prediction_sentence(verdict: str, what: str, names: Sequence[str], held: Residuals,
                         own: Residuals) -> str:
     """The verdict on an identified model in one sentence."""
-    return (f'{VERDICT_WORDS[verdict]}: the model predicts {what} that it has not seen with '
-            f'{percent(held.total)} error, its own with {percent(own.total)}'
+    return (f'{VERDICT_WORDS[verdict]}: the model predicts {what} with '
+            f'{percent(held.total)} error in held-out and {percent(own.total)} in fitted data'
             + worst_joint(len(names), names[held.worst], held.relative[held.worst]) + '.')
 
 
 def prediction_lines(head: str, rows: Sequence[tuple[str, str]], held: Residuals, own: Residuals
                      ) -> list[str]:
     """Errors of predictions for rows of name and unit, for a terminal."""
-    return columns((head, 'RMS, not seen', 'not seen', 'fitted'),
+    return columns((head, 'RMS, held out', 'held out', 'fitted'),
                    [(name, f'{held.rmse[k]:.3g} {unit}', percent(held.relative[k]),
                      percent(own.relative[k])) for k, (name, unit) in enumerate(rows)])
 

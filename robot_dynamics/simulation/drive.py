@@ -25,7 +25,7 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.plant import Plant
 
-#: Rate at which a caught arm loses its speed, 1/s: most of it in a fifth of a second.
+#: Rate at which an arm without commands is braked, 1/s: most of it in a fifth of a second.
 CATCH_RATE = 10.0
 
 #: The catching effort is renewed this often. s.

@@ -124,7 +124,7 @@ class EffortDriven:
                                       'stiffness; then reset')
 
     def _vector(self, values: ArrayLike, subject: str) -> FloatArray:
-        """A finite vector with one value a joint."""
+        """A finite vector with one value per joint."""
         vector, names = real_array(values, subject), self.robot.joint_names
         if vector.shape != (len(names),):
             raise DimensionError(f'must have shape ({len(names)},), got {vector.shape}',

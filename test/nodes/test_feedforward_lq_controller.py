@@ -128,7 +128,7 @@ def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
     assert system.observer.spin(30.0, lambda: system.is_in('safe'))
     assert system.observer.spin(30.0, lambda: system.item('state')[0] is not None
                                 and 'eps2' in system.item('state')[0].message)
-    assert 'asks for a stop' in system.item('state')[0].message
+    assert 'requests a stop' in system.item('state')[0].message
     assert system.controller.stop()[0] == 0
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Give the arm of a running system to another controller.
+"""Switch a running system to another controller.
 
 The active controller publishes the safe command, waits until it was received, and releases the
 arm; then the other one takes over from that effort. They never command at the same time. Where
-the other one cannot take over, the first one continues, or gets the arm back.
+the other one cannot take over, the first one continues, or is activated again.
 """
 
 from __future__ import annotations

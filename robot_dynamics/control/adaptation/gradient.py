@@ -259,7 +259,7 @@ def block_diagonal(blocks: NDArray[np.floating], diagonal: ArrayLike = ()) -> Fl
 
 
 def body_constants(metric: BodyMetric) -> FloatArray:
-    """Constants of `propose`, a row a body."""
+    """Constants of `propose`, one row per body."""
     rows = []
     gains = metric.gain_blocks()
     for body, matrix in enumerate(metric.matrices):
@@ -276,7 +276,7 @@ def body_constants(metric: BodyMetric) -> FloatArray:
 
 
 def _radius(metric: BodyMetric, prior: FloatArray) -> float:
-    """|X|_F of the largest masses and spreads beyond the prior, of all bodies."""
+    """|X|_F of X, the largest masses and spreads of all bodies less those of the prior."""
     P = pseudo_inertia(prior)
     mass = metric.largest_mass - P[:, 3, 3]
     spread = metric.largest_spread - np.trace(P[:, :3, :3], axis1=1, axis2=2)

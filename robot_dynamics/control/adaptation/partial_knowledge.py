@@ -89,7 +89,7 @@ class PartialKnowledge:
         robot : Robot
             The robot.
         names : sequence of str
-            Name of each parameter, ten a body first.
+            Name of each parameter, ten per body first.
 
         Raises
         ------

@@ -118,7 +118,7 @@ class FaultIsolator:
         self._count = min(self._count + 1, len(self._steps))
 
     def begin(self, states: int, tolerances: Tolerances) -> None:
-        """Assume that a fault began so many states ago, and weigh the last one."""
+        """Assume that a fault began that number of states ago, and weigh the last state."""
         for part in (self._left, self._sums, self._thrown):
             part[:] = 0.0
         self._states, self._goes_on = 0, True

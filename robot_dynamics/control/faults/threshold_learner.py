@@ -60,7 +60,7 @@ class ThresholdLearner:
         self._margin = positive('margin', margin)
         if self._margin < 1.0:
             raise ParameterError(f'must be at least 1, got {margin:g}', subject='margin',
-                                 remedy='a lower margin raises false alarms')
+                                 remedy='a smaller margin would cause false alarms')
         n = robot.n
         self._names = robot.joint_names
         # An axis that is never faster is slow whenever it is judged.

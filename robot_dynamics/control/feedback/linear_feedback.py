@@ -48,7 +48,7 @@ from robot_dynamics.model.robot import Robot
 
 @dataclass(frozen=True)
 class JointGains:
-    """Diagonals of K_P and K_D, one value a joint.
+    """Diagonals of K_P and K_D, one value per joint.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class LoadedModel:
     share : float
         w, 1 where nothing changes.
     changes : bool
-        Whether a change of the payload is under way.
+        Whether a change of the payload is in progress.
 
     Examples
     --------

@@ -6,9 +6,9 @@ Stiffness. The set point is the only equilibrium, and stable for every damping, 
 
     lambda_min([[K, -K], [-K, K + K_P]]) > alpha
 
-Damping. A sampled loop damps first the motor against its spring, with the inertia 1/(B^-1)_ii that
-it has when the links are free: less than its own by the coupling with them. A speed that is
-answered a period late and held for a period is damped while::
+Damping. The fastest motion of a sampled loop is that of a motor against its spring, with the
+inertia 1/(B^-1)_ii of the motor when the links are free. It is smaller than that of the rotor,
+because of the coupling. With an effort one period late, held for a period, it is damped while::
 
     K_D,i < 2 / ((B^-1)_ii (T + delay))
 

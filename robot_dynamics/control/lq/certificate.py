@@ -135,7 +135,7 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
     delay = not_negative('delay', delay, 's')
     if delay > MOST_SAMPLES_LATE * period:
         raise ControlError(f'must be at most {MOST_SAMPLES_LATE} periods, got {delay:g} s',
-                           subject='delay', remedy='give it in seconds, or slow the loop down')
+                           subject='delay', remedy='give it in seconds, or lower the rate')
     q, v, a = (np.atleast_2d(finite_array(name, x))
                for name, x in (('q', q), ('v', v), ('a', a)))
     if not q.size or q.shape != v.shape or q.shape != a.shape or q.shape[1] != robot.n:

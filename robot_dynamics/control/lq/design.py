@@ -24,7 +24,7 @@ The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) 
 With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole has
 a third pole at -w (`robot_dynamics.control.lq.rules`).
 
-*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 there is not any feedback, above
+*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 the feedback is zero, above
 eps1 gains are kept up to date, above eps2 the law requests a stop. The report updates when the
 error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates are
 as frequent as `update_period` allows, which costs little.

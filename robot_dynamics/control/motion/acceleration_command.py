@@ -146,7 +146,7 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
     J = finite_array('Jacobian', J)
     if J.ndim != 2 or 0 in J.shape:
         raise DimensionError(f'must have shape (m, n), got {J.shape}', subject='Jacobian',
-                             remedy='give one row a task coordinate and one column a joint')
+                             remedy='give one row per task coordinate and one column per joint')
     m, n = J.shape
     task = finite_array('task', task)
     if task.shape != (m,):
@@ -394,7 +394,7 @@ def orthogonalise(Z, S, k):
 def nearest_point(N, lowest, highest, least, z, held):
     """Write the z nearest to zero with lowest <= N z <= highest; return an outcome.
 
-    N has one row a joint, none longer than 1; z and held are zero before. The rounding of the
+    N has one row per joint, none longer than 1; z and held are zero before. The rounding of the
     accelerations `least` counts as rounding of the bounds.
     """
     n, width = N.shape

@@ -143,7 +143,7 @@ class PointToPoint(Reference):
         if start.shape != goal.shape:
             raise DimensionError(f'must have the same shape, got {start.shape} and {goal.shape}',
                                  subject='start and goal',
-                                 remedy='give both one position a joint')
+                                 remedy='give both one position per joint')
         self.n = start.size
         speed, acceleration = (_usable(name, value, self.n) for name, value in (
             ('velocity_limit', velocity_limit), ('acceleration_limit', acceleration_limit)))
@@ -282,7 +282,7 @@ def _pose(name: str, value: ArrayLike) -> FloatArray:
     pose = np.array(finite_array(name, value))
     if pose.ndim != 1 or pose.size == 0:
         raise DimensionError(f'must have shape (n,), got {pose.shape}', subject=name,
-                             remedy='give one position a joint')
+                             remedy='give one position per joint')
     return pose
 
 
@@ -364,7 +364,7 @@ class FourierSeries(Reference):
             raise DimensionError(f'must have shape (n, h), got {self.sine.shape} and '
                                  f'{self.cosine.shape} for {self.n} joints',
                                  subject='sine and cosine',
-                                 remedy='give both one row a joint and one column a harmonic')
+                                 remedy='give both one row per joint and one column per harmonic')
         self.base_frequency = positive('base_frequency', base_frequency, 'Hz')
         self.ramp = not_negative('ramp', ramp, 's')
         self.duration = math.inf

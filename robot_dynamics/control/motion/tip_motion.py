@@ -285,7 +285,7 @@ class _Plan:
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'
                             for i in map(int, np.flatnonzero(joints)))
         raise TrajectoryError(f'exceeds the limits of the joints {self._where(t)}: '
-                              + (reasons or 'all together'), subject='path of the tip',
+                              + (reasons or 'all of them together'), subject='path of the tip',
                               remedy=_REMEDY)
 
     def _where(self, t: float) -> str:

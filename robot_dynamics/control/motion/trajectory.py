@@ -38,7 +38,7 @@ from robot_dynamics.model.robot_data import JointLimits
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
-#: A new trajectory that agrees this well with the motion under way takes over without
+#: A new trajectory that agrees this well with the current motion takes over without
 #: a blend: position (rad), velocity (rad/s), acceleration (rad/s^2).
 AGREEMENT = (1e-5, 1e-3, 0.05)
 #: Peak acceleration of a quintic that takes away a velocity difference dv in time T is
@@ -52,7 +52,7 @@ LONGEST_WAIT = 600.0
 
 @dataclass(frozen=True, eq=False)
 class Junction:
-    """Where a new trajectory takes over: time, motion under way then, and measured pose."""
+    """Where a new trajectory takes over: time, current motion, and measured pose."""
 
     t: float
     q: FloatArray
@@ -68,11 +68,12 @@ class TrajectoryBuffer:
     cubics. Positions alone are given the derivatives of the clamped cubic spline that ends at
     rest. Linear interpolation is not used: its velocity jumps would reach the torque.
 
-    A new trajectory replaces the motion under way from its start on (its stamp, or now). At the
+    A new trajectory replaces the current motion from its start on (its stamp, or now). At the
     junction position, velocity and acceleration stay continuous: a trajectory that agrees with the
     motion there (an overlapping chunk of a stream) takes over as it is, one that differs a little
     is blended in, one that begins later is reached by a quintic. After its last point the motion
-    rests. A trajectory that ends in motion comes to a smooth stop, and `progress` reports it.
+    remains at rest. A trajectory that ends in motion comes to a smooth stop, which `progress`
+    reports.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class TrajectoryBuffer:
     units : sequence of str, length n, optional
         Units of the positions, for messages; rad by default.
     start_tolerance : float
-        How far from the motion under way a trajectory may begin. rad or m.
+        Largest distance of the start of a trajectory from the current motion. rad or m.
     acceleration_limit : float
         Largest acceleration of any joint. rad/s^2.
     blend_acceleration : float
@@ -148,7 +149,7 @@ class TrajectoryBuffer:
         return float(self._anchored().begins[-1])
 
     def anchor(self, q: FloatArray) -> None:
-        """Rest at a pose, shape (n,), and drop the motion under way."""
+        """Rest at a pose, shape (n,), and drop the current motion."""
         self._pieces = resting(np.array(q, dtype=np.float64))
         self.progress = Progress.RESTING
 
@@ -202,7 +203,7 @@ class TrajectoryBuffer:
         now : float
             Time of the state last answered. s.
         measured : ndarray, shape (n,), optional
-            Pose measured then. A trajectory may start there as well as at the motion under way,
+            Pose measured then. A trajectory may start there as well as at the current motion,
             which a loaded arm does not follow exactly.
 
         Returns
@@ -213,7 +214,7 @@ class TrajectoryBuffer:
         Raises
         ------
         TrajectoryError
-            Where anything is wrong with it; the motion under way goes on then.
+            Where the trajectory is invalid; the current motion then continues.
         """
         old = self._anchored()
         given = read_points(self.joint_names, names, points, max_points=self._max_points)
@@ -253,7 +254,7 @@ class TrajectoryBuffer:
 
     def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
                     coast: float) -> PiecewiseMotion:
-        """Motion that joins a trajectory already under way at the junction."""
+        """Motion that joins a trajectory which has already begun at the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
         q, v, a = new.at(junction.t)

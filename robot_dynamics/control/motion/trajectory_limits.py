@@ -72,7 +72,7 @@ class TrajectoryLimits:
                                       remedy='keep every point inside the limits')
 
     def check_motion(self, motion: PiecewiseMotion, *poses: FloatArray) -> None:
-        """Reject a motion that breaks a limit at any time; parameters as `check_points`."""
+        """Reject a motion that exceeds a limit at any time; parameters as in `check_points`."""
         lower, upper = self._range(poses)
         kind, joint, t, value = self._find_violation(
             motion.begins, motion.origins, motion.coefficients, motion.begins[-1], lower, upper,

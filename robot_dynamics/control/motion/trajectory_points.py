@@ -34,7 +34,7 @@ class TrajectoryPoint:
     time_from_start : float
         Time after the start of the trajectory. s.
     positions, velocities, accelerations : sequence of float
-        One value a joint of the message; the last two, or the last one, may be empty.
+        One value per joint of the message; the last two, or the last one, may be empty.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
     q, v, a = (_finite(getattr(arrays, field), field, names) for field in FIELDS)
     if q is None:
         raise TrajectoryError('has no positions', subject='trajectory',
-                              remedy='give every point one position a joint')
+                              remedy='give every point one position per joint')
     if v is None and a is not None:
         raise TrajectoryError('has accelerations without velocities', subject='trajectory',
                               remedy='add velocities, or leave the accelerations out')
@@ -140,7 +140,7 @@ def wrong_length(k: int, field: str, length: int, count: int) -> TrajectoryError
     """Error of a field of another length than there are joints."""
     return TrajectoryError(f'has {length} values for {count} joints',
                            subject=f'points[{k}].{field}',
-                           remedy='give every point one value a joint, or none of them')
+                           remedy='give every point one value per joint, or none of them')
 
 
 def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:

@@ -197,7 +197,7 @@ class EffortLimiter:
         return array
 
     def _of_joints(self, parameter: str, values: ArrayLike) -> FloatArray:
-        """One number a joint, as a new array."""
+        """One number per joint, as a new array."""
         array = np.array(real_array(values, parameter))
         if array.shape != (len(self.joint_names),):
             raise DimensionError(f'must have shape ({len(self.joint_names)},), got {array.shape}',
@@ -284,8 +284,9 @@ class SafeCommand:
     def effort(self, q: FloatArray, v: FloatArray, *, live: bool) -> FloatArray:
         """Safe effort at the last known state, shape (n,), N m or N; NaN or inf where it has none.
 
-        `live` is whether the next state will be answered too. If not, the command may act for
-        ever, and damping of an old velocity would become a push: the velocity then counts as zero.
+        `live` is whether further states are expected. If not, the command may act without end,
+        and damping of an old velocity would accelerate the arm: the velocity then counts as zero.
+
         """
         speed = v if live else self._still
         self._effort[:] = 0.0

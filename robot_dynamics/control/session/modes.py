@@ -56,11 +56,11 @@ class Cause(Enum):
     TOO_FAST = 'the arm is faster than it may be'
     FAR_FROM_REFERENCE = 'the arm is far from its reference'
     CONTROLLER_FAILED = 'the controller failed'
-    CONTROLLER_STOPS = 'the controller asks for a stop'
+    CONTROLLER_STOPS = 'the controller requests a stop'
 
     @property
     def passes(self) -> bool:
-        """Whether good states alone may end it; the other causes need an operator."""
+        """Whether valid states may end the safe mode; other causes require a new activation."""
         return self in (Cause.STATES_STOPPED, Cause.STATES_SLOW, Cause.ANSWERS_LATE,
                         Cause.CLOCK_JUMPED, Cause.TOO_FAST)
 

@@ -46,7 +46,7 @@ class StartGate:
     compare_effort : bool
         Whether the reported effort is a torque that commands can be compared with.
     history : int
-        Commands remembered: an effort reported now may answer an older one.
+        Number of stored commands: an effort reported now may answer an older one.
     as_sent : callable, optional
         Takes positions and reported efforts and returns the command they answer to, shape (n,)
         all; the reported efforts themselves by default.

@@ -145,7 +145,7 @@ def _checked(v: ArrayLike, bound: ArrayLike) -> tuple[FloatArray, FloatArray]:
     v = np.array(finite_array('velocities', v))
     if v.ndim != 1 or v.size == 0:
         raise DimensionError(f'must have shape (n,), got {v.shape}', subject='velocities',
-                             remedy='give one value a joint')
+                             remedy='give one value per joint')
     bound = each_joint('acceleration bounds', bound, v.size)
     if not np.all(bound > 0.0):
         joint = int(np.argmin(bound > 0.0))

@@ -4,13 +4,13 @@ r"""Equations of a robot, written for one sample.
 An `Equation` is a function ``f(model, *inputs, *outputs)`` for the joints of the *bodies* that
 returns a status. Its axes are named by letters::
 
-    q  positions        n  velocities        b  bodies        p  ten parameters a body
+    q  positions        n  velocities        b  bodies        p  ten parameters per body
     t  the chosen joint terms (`terms`)      w  p and the columns of these terms
     3, 4, 5, 6          that many
 
 Independent joints may be fewer than the joints of bodies (mimic joints) or stand in another
 order. With v_b = S v, tau = S^T tau_b and M = S^T M_b S, so inputs are spread and every axis
-n of an output is folded here, and equations need not know.
+n of an output is folded here; the equations do not depend on the coupling.
 
 `Equation.load` gives the address of the compiled equation on pointers to one sample; the gate
 (`robot_dynamics.dynamics.native.gate`) calls it, for one sample or many.
@@ -90,7 +90,7 @@ def spread(robot, v):
 
 @routine
 def is_refused(robot, q):
-    """Whether some quaternion needs a closer look than a kernel takes."""
+    """Whether a quaternion is not of unit length, which the general method reports."""
     if robot[IS_CHECKED] == 0.0 or robot[HAS_QUATERNIONS] == 0.0:
         return False
     moved = q if robot[RATE_SHARES] == robot[SHARES_END] else spread_positions(robot, q)

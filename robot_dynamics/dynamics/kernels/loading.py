@@ -51,7 +51,7 @@ _thread_lock = threading.RLock()
 
 
 class Compiled:
-    """What is compiled once for all processes, when it is first asked for.
+    """What is compiled once for all processes, when it is first used.
 
     Parameters
     ----------

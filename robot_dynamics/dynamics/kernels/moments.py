@@ -73,7 +73,7 @@ def turned(axes, A):
 
 @helper
 def moments_of_rest(model, i, axes, p):
-    """Moments m, h and S of body i, which do not ask for its motion."""
+    """Moments m, h and S of body i, which do not depend on its motion."""
     m = model[i, INERTIA]
     h_link = times(axes, load(model, i, INERTIA + 1))
     h = add_scaled(h_link, p, m)

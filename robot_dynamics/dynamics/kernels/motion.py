@@ -64,7 +64,7 @@ FIRST = 45         # 3, h = sum m X
 SECOND = 48        # 6, S = sum m X X^T
 MOMENTUM = 54      # 3, P = sum m X'
 FLOW = 57          # 9, D = sum m X' X^T
-MORE_SUMS = 66     # up to 12, what a kernel wants to be summed beside this
+MORE_SUMS = 66     # up to 12, further sums of a kernel
 AFTER_SUMS = 78
 
 

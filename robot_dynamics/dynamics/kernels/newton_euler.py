@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Inverse dynamics: the efforts that a motion asks for.
+r"""Inverse dynamics: the efforts that a motion requires.
 
 The wrench on a body of inertia I and Christoffel operator B (`moments`) that moves with twist v
 and acceleration A is I A + B v; summed over all that column k carries, f_k::
@@ -52,7 +52,7 @@ WRENCH = MORE_SUMS
 
 @routine
 def ask_for_wrenches(table, count):
-    """Wrench that the motion of each body alone asks for."""
+    """Wrench that the motion of each body alone requires."""
     for i in columns(0, count):
         inertia, coriolis = inertia_at(table, i), coriolis_at(table, i, MOMENTUM, FLOW)
         put_pair(table, WRENCH, i, add_pairs(

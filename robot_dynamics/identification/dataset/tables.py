@@ -197,7 +197,7 @@ def _seconds(time: NDArray[Any], path: Path) -> FloatArray:
     """Times of an archive, s."""
     if time.size != max(time.shape, default=0) or time.dtype.kind not in 'fiuM':
         raise RecordingError(f'must be one number for each row, got shape {time.shape} and type '
-                             f'{time.dtype}', subject=f'{path}: time', remedy='give s')
+                             f'{time.dtype}', subject=f'{path}: time', remedy='give times in s')
     if time.dtype.kind == 'M':
         # Counted from the first time, for the sake of precision.
         time = (time - time.ravel()[0]) / np.timedelta64(1, 's') if time.size else time

@@ -71,7 +71,7 @@ class RestToRest:
         if self.start.ndim != 1 or self.coefficients.shape != (basis.count, self.n):
             raise DimensionError(f'have shape {self.coefficients.shape}, not '
                                  f'({basis.count}, {self.n})', subject='coefficients',
-                                 remedy='give one row a function and one column a joint')
+                                 remedy='give one row per function and one column per joint')
         if not (np.all(np.isfinite(self.start)) and np.all(np.isfinite(self.coefficients))):
             raise ParameterError('hold a value that is not finite',
                                  subject='start and coefficients', remedy='give finite numbers')
@@ -198,7 +198,7 @@ class FourierBasis(Basis):
         if sine.ndim != 2 or sine.shape != cosine.shape or sine.shape[1] != self.harmonics:
             raise DimensionError(f'have shapes {sine.shape} and {cosine.shape}',
                                  subject='sine and cosine',
-                                 remedy='give both one row a joint and one column a harmonic')
+                                 remedy='give both one row per joint and one column per harmonic')
         x = np.vstack((self._sine.T @ sine.T, self._cosine.T @ cosine.T))
         for name, given, kept in zip(('sine', 'cosine'), (sine, cosine), self.amplitudes(x),
                                      strict=True):

@@ -37,8 +37,8 @@ FEEDBACK_PARAMETERS = (
               '1/s', 0.1, 1000.0, read_only=True),
     Parameter('feedback.error_rate', _GAINS.error_rate, 'lambda, rate at which the position error '
               'decays.', '1/s', 0.01, 1000.0, read_only=True),
-    Parameter('feedback.stiffness', _GAINS.position_gain, 'Stiffness of every joint on top of '
-              'that.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
+    Parameter('feedback.stiffness', _GAINS.position_gain, 'Stiffness of every joint in addition '
+              'to that of the feedback.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
 )
 
 
@@ -86,14 +86,14 @@ def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
 CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,
     Parameter('rate', 500.0, 'Rate of joint_states.', 'Hz', 1.0, 2000.0, read_only=True),
-    Parameter('state_timeout', 0.1, 'Without a valid joint state for this long the safe command '
-              'is sent.', 's', 0.005, 2.0, read_only=True),
+    Parameter('state_timeout', 0.1, 'Time without a valid joint state after which the safe '
+              'command is sent.', 's', 0.005, 2.0, read_only=True),
     Parameter('state_skew', 0.02, 'Largest age difference between the joints of one state.', 's',
               0.0, 2.0, read_only=True),
-    Parameter('max_age', 0.2, 'States with an older stamp are rejected.', 's', 0.001, 2.0,
-              read_only=True),
-    Parameter('max_future', 0.05, 'States with a stamp this far ahead of the clock are rejected.',
-              's', 0.0, 2.0, read_only=True),
+    Parameter('max_age', 0.2, 'Largest age of a state by its stamp; older ones are rejected.', 's',
+              0.001, 2.0, read_only=True),
+    Parameter('max_future', 0.05, 'Largest time by which the stamp of a state may be ahead of '
+              'the clock; others are rejected.', 's', 0.0, 2.0, read_only=True),
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('state_publishers', 1, 'Required number of publishers of joint_states; 0 for any '
@@ -106,28 +106,28 @@ CONTROLLER_PARAMETERS = (
               choices=tuple(COMMAND_TYPES), read_only=True),
     Parameter('command_joints', (), 'Order of the joints in commands, as the effort controller '
               'has it; empty means that of the robot.', element=str, read_only=True),
-    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds gravity to commands; '
-              'that of the model is then not sent.', read_only=True),
+    Parameter('hardware_gravity_compensation', False, 'Whether the arm adds the gravity torque '
+              'to commands; that of the model is then not sent.', read_only=True),
     *REPORTED_PARAMETERS,
     Parameter('effort_limit', (), 'Largest efforts, at most those of the robot; empty means those '
               'of the robot.', 'N m or N', 0.001, 1e5, read_only=True),
     Parameter('effort_rate_limit', (), 'Largest rates of change of efforts; empty means '
               'unlimited.', 'N m/s or N/s', 0.001, 1e8, read_only=True),
-    Parameter('max_tracking_error', 0.5, 'Farther than this from its reference the arm gets the '
-              'safe command.', 'rad or m', 0.001, 10.0, read_only=True),
-    Parameter('max_trajectory_points', 1000, 'Longer references are rejected, because they are '
-              'read between two joint states. Send them in parts.', low=1, high=10_000,
-              read_only=True),
+    Parameter('max_tracking_error', 0.5, 'Largest distance from the reference; beyond it the '
+              'safe command is sent.', 'rad or m', 0.001, 10.0, read_only=True),
+    Parameter('max_trajectory_points', 1000, 'Largest number of points of a reference, which is '
+              'read between two joint states. Longer references are rejected: send them in parts.',
+              low=1, high=10_000, read_only=True),
     Parameter('safe_command', 'gravity', 'gravity compensates gravity and damps the motion, '
               'damping is for an arm that compensates its own gravity, zero for one that cannot '
               'fall.', choices=tuple(kind.value for kind in SafeKind), read_only=True),
-    Parameter('safe_command_count', 5, 'How often the safe command is repeated.', low=1, high=100,
+    Parameter('safe_command_count', 5, 'Number of safe commands that are sent.', low=1, high=100,
               read_only=True),
-    Parameter('resume_after', 0, 'Valid states in a row after which the controller continues when '
-              'states had stopped; 0: only after a new activation.', low=0, high=1_000_000,
-              read_only=True),
-    Parameter('telemetry_rate', 25.0, 'Rate of each topic for plots and recorders; 0 for none.',
-              'Hz', 0.0, 2000.0, read_only=True),
+    Parameter('resume_after', 0, 'Number of consecutive valid states after which the controller '
+              'continues once states had stopped; 0 to continue only after a new activation.',
+              low=0, high=1_000_000, read_only=True),
+    Parameter('telemetry_rate', 25.0, 'Rate of each topic for plots and recorders; 0 to switch '
+              'them off.', 'Hz', 0.0, 2000.0, read_only=True),
     *STOP_PARAMETERS,
     *PAYLOAD_PARAMETERS,
 )

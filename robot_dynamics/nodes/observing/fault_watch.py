@@ -39,13 +39,13 @@ from robot_dynamics.nodes.ros.node import NodeParts
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 
 FAULT_PARAMETERS = (
-    Parameter('faults.watch', True, 'Whether to look for actuator faults and contacts.',
+    Parameter('faults.watch', True, 'Whether to detect actuator faults and contacts.',
               read_only=True),
     Parameter('faults.gain', GAIN, 'Rate at which the residual of the momentum follows external '
               'torques.', '1/s', 0.1, 1000.0, read_only=True),
-    Parameter('faults.thresholds', (), 'Largest unexplained efforts of an arm without faults: one '
-              'per joint, or those of learn_thresholds; empty means three quarters of the largest '
-              'efforts.', 'N m or N', 1e-9, 1e9),
+    Parameter('faults.thresholds', (), 'Largest unexplained efforts of an arm without faults: '
+              'one per joint, or the values of learn_thresholds; empty means three quarters of '
+              'the effort limits.', 'N m or N', 1e-9, 1e9),
     Parameter('faults.friction', (), 'Friction in addition to the description, as of '
               'learn_thresholds: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),

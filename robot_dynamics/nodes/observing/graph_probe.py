@@ -2,8 +2,8 @@
 """Probe of a running system that does not influence it.
 
 It never subscribes to commands: a controller that waits for a subscriber before it moves an arm
-would take the probe for the arm. It publishes nothing, and polls joint states by best effort, so
-that no publisher waits for it.
+would mistake the probe for the arm. It publishes nothing, and polls joint states by best effort,
+so that no publisher waits for it.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Switcher:
     def switch(self, name: str) -> None:
         """Let a controller take over.
 
-        Raises a BringupError with the reason, and the controller that has the arm now.
+        Raises a BringupError with the reason, and the controller that controls the arm now.
         """
         states = self._look(name)
         if not states:
@@ -85,13 +85,13 @@ class Switcher:
         active = [other for other, state in states.items()
                   if state == State.PRIMARY_STATE_ACTIVE]
         if active == [name]:
-            self._report(f'{name} has the arm already')
+            self._report(f'{name} controls the arm already')
             return
         if len(active) > 1:
             raise BringupError('are active at the same time', subject=' and '.join(active),
                                remedy='deactivate all of them but one: ros2 lifecycle set')
         present = active[0] if active else None
-        kept = f'{present} continues' if present else 'no controller has the arm'
+        kept = f'{present} continues' if present else 'no controller is active'
         if name not in states:
             raise BringupError(
                 f'is not running: {kept}', subject=name,
@@ -112,7 +112,7 @@ class Switcher:
         if not self._activate(name):
             raise BringupError('could not take over: ' + self._take_back(present), subject=name,
                                remedy='read its log')
-        self._report(f'{name} has the arm')
+        self._report(f'{name} controls the arm')
 
     def _look(self, wanted: str) -> dict[str, int]:
         """Lifecycle states of the controllers that run, by name."""
@@ -149,7 +149,7 @@ class Switcher:
             state = self._state(name)
             if state != State.PRIMARY_STATE_UNKNOWN:
                 return state
-        raise BringupError('does not answer whether it has the arm', subject=name,
+        raise BringupError('does not answer whether it controls the arm', subject=name,
                            remedy='end its process, or try again')
 
     def _prepare(self, name: str, kept: str) -> None:
@@ -176,8 +176,8 @@ class Switcher:
         if name is not None:
             answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
             if answer is not None and answer.success and self._activate(name):
-                return f'{name} has the arm again'
-        return 'no controller has it, and the safe command acts on it'
+                return f'{name} controls the arm again'
+        return 'no controller is active, and the safe command acts on the arm'
 
     def _change(self, name: str, transition: int, timeout: float = _ANSWER) -> bool:
         answer = self._ask(name, 'change_state', ChangeState.Request(

@@ -176,8 +176,8 @@ def readable_arguments(arguments: Sequence[str]) -> Iterator[list[str]]:
     """Yield a command line whose lists of numbers rcl can read.
 
     rcl gives a list one type and rejects ``[0, 0.5]``, on the command line as in a file, before
-    a node could declare that it wants numbers. Here ``.0`` is appended to the integers of such a
-    list. Everything else stays as it was written.
+    a node could declare that a parameter is a list of numbers. Here ``.0`` is appended to the
+    integers of such a list. Everything else stays as it was written.
     """
     with ExitStack() as copies:
         yield [_readable(option, argument, copies)

@@ -309,7 +309,7 @@ class SingleSpinner(Spinner):
 
 
 class WaitSetSpinner(SingleSpinner):
-    """Serves the fast entities by a wait set built once, and now and then the rest."""
+    """Serves the fast entities by a wait set built once, and the others at intervals."""
 
     def __init__(self, node: Node, fast: FastEntities):
         super().__init__(node, fast)

@@ -5,11 +5,11 @@ const byId = id => document.getElementById(id);
 
 const efforts = joint => [
   { name: 'measured', color: '--ink', data: run.efforts.measured[joint], width: 1.6 },
-  { name: 'not seen', color: '--before', data: run.efforts.held[joint], width: 1.4, dash: [6, 3] },
+  { name: 'held out', color: '--before', data: run.efforts.held[joint], width: 1.4, dash: [6, 3] },
   { name: 'predicted', color: '--after', data: run.efforts.predicted[joint], width: 1.4 },
 ];
 const residuals = joint => [
-  { name: 'not seen', color: '--before', data: run.efforts.held_residual[joint], width: 1.2 },
+  { name: 'held out', color: '--before', data: run.efforts.held_residual[joint], width: 1.2 },
   { name: 'own fit', color: '--after', data: run.efforts.residual[joint], width: 1.2 },
 ];
 const effort = new Chart(byId('effort'), byId('effort-legend'),

@@ -342,7 +342,7 @@ def test_an_excessive_error_makes_the_session_safe_with_the_reason(arm3):
     assert np.all(np.array(norms[:-3]) <= 0.2) and np.all(np.array(norms[-3:]) > 0.2)
     assert session.mode is Mode.SAFE
     assert session.cause is Cause.CONTROLLER_STOPS and not session.cause.passes
-    assert 'eps2' in session.reason and 'asks for a stop' in session.reason
+    assert 'eps2' in session.reason and 'requests a stop' in session.reason
     command = tell(np.zeros(3))
     assert command.is_safe
     np.testing.assert_allclose(command.effort, Dynamics(arm3).gravity_torque(pose))

@@ -41,7 +41,7 @@ class FourierCurve:
                 or self.offset.shape != (len(self.sine),) or self.sine.shape[1] == 0:
             raise DimensionError(f'have shapes {self.sine.shape} and {self.cosine.shape} for '
                                  f'{self.n} joints', subject='sine and cosine',
-                                 remedy='give both one row a joint and one column a harmonic')
+                                 remedy='give both one row per joint and one column per harmonic')
         if not all(np.all(np.isfinite(x)) for x in (self.offset, self.sine, self.cosine)):
             raise ParameterError('hold a value that is not finite', subject='amplitudes',
                                  remedy='give finite numbers')

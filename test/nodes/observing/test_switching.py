@@ -102,7 +102,8 @@ def test_one_follows_the_other_without_a_jump(bench):
     bench.run('computed_torque', autostart=False, **gentle)
     before = len(bench.efforts)
     assert bench.switch('computed_torque') == [
-        'pd_gravity has sent the safe command and released the arm', 'computed_torque has the arm']
+        'pd_gravity has sent the safe command and released the arm',
+        'computed_torque controls the arm']
     bench.wait('computed_torque', 'tracking')
     assert bench.mode('pd_gravity') == 'stopped'
     # Never both: what the one says that it sent ends before that of the other begins.
@@ -119,9 +120,9 @@ def test_one_follows_the_other_without_a_jump(bench):
     allowed = SLOWLY * np.maximum(3 * PERIOD, np.diff(heard) + PERIOD)
     assert np.all(steps <= allowed), (steps - allowed).max()
     # And back again: the first has kept its model, and waits in the state inactive.
-    assert bench.switch('pd_gravity')[-1] == 'pd_gravity has the arm'
+    assert bench.switch('pd_gravity')[-1] == 'pd_gravity controls the arm'
     bench.wait('pd_gravity', 'tracking')
-    assert bench.switch('pd_gravity') == ['pd_gravity has the arm already']
+    assert bench.switch('pd_gravity') == ['pd_gravity controls the arm already']
 
 
 def test_led_by_hand_and_back(bench):
@@ -189,7 +190,8 @@ def test_who_fails_to_take_over_gives_the_arm_back(bench):
     bench.run('pd_gravity')
     bench.wait('pd_gravity', 'tracking')
     reluctant = Reluctant(bench.observer.node, NODES['adaptive'])
-    with pytest.raises(BringupError, match='could not take over: pd_gravity has the arm again'):
+    with pytest.raises(BringupError,
+                       match='could not take over: pd_gravity controls the arm again'):
         bench.switch('adaptive')
     assert reluctant.asked == [Transition.TRANSITION_ACTIVATE]
     bench.wait('pd_gravity', 'tracking')
@@ -197,7 +199,7 @@ def test_who_fails_to_take_over_gives_the_arm_back(bench):
     other = bench.observer.node.create_publisher(Float64MultiArray, 'effort_controller/commands',
                                                  qos.command())
     with pytest.raises(BringupError,
-                       match='no controller has it, and the safe command acts on it'):
+                       match='no controller is active, and the safe command acts on the arm'):
         bench.switch('adaptive')
     assert bench.mode('pd_gravity') == 'stopped'
     assert other.topic_name == '/effort_controller/commands'
