@@ -78,7 +78,7 @@ def numeric_geometry(robot: Robot) -> Geometry:
 def _body(robot: Robot, i: int) -> Body:
     kind = JointType(robot.joint_types[i])
     if not kind.has_one_coordinate:
-        raise ModelError('has several degrees of freedom, but formulas need one a joint',
+        raise ModelError('has several degrees of freedom, but formulas need one per joint',
                          subject=f'joint {robot.body_joint_names[i]}',
                          remedy='give the robot a fixed base, or use Dynamics with its general '
                                 'kernels (without a backend)')

@@ -189,7 +189,7 @@ def parameter_efforts(motion: Motion, twist: Twist) -> tuple[Scalar, ...]:
 
 
 def wrench(motion: Motion, parameters: Scalars) -> tuple[Vector, Vector]:
-    """Force, and moment about the link's origin, that the motion asks for; link axes."""
+    """Force, and moment about the link's origin, that the motion requires; link axes."""
     mass, first, (xx, xy, xz, yy, yz, zz) = parameters[0], parameters[1:4], parameters[4:]
     d, L = motion.d, motion.L.matrix
     b, k = motion.L.turning, motion.L.symmetric
@@ -279,7 +279,7 @@ def adaptive_terms(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: 
 
 def gather_wrenches(geometry: Geometry, motions: Sequence[Motion], parameters: Scalars
                    ) -> list[Scalar]:
-    """Efforts of the joints under the wrenches that the motions ask for, from tip to base."""
+    """Efforts of the joints under the wrenches that the motions require, from tip to base."""
     forces: list[Vector] = [ZERO] * len(motions)
     moments: list[Vector] = [ZERO] * len(motions)
     tau: list[Scalar] = [0] * geometry.n

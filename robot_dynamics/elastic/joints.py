@@ -86,7 +86,7 @@ def numbered(values: Iterable[ArrayLike]) -> tuple[str, ...]:
 
 def per_joint(field_name: str, value: ArrayLike, names: tuple[str, ...], wanted: str
               ) -> FloatArray:
-    """One number a joint, read-only; wanted are finite, zero or positive, or positive ones."""
+    """One number per joint, read-only; wanted are finite, zero or positive, or positive ones."""
     array = real_array(value, field_name)
     if array.shape not in ((), (1,), (len(names),)):
         raise DimensionError(f'must have shape ({len(names)},), got {array.shape}',

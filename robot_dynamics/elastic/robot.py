@@ -226,9 +226,9 @@ def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
                 positions: ArrayLike | None = None, inertias: ArrayLike | None = None) -> Robot:
     """The robot with its motors as a part of the links that carry them.
 
-    The motor of joint i stands on the link before that joint; one that stands on the base
-    moves nothing. Of its rotor a body has the mass, and the inertia it has when it does
-    not turn (Zollo et al., eq. A.14)::
+    The motor of joint i is mounted on the link before that joint; a motor on the base
+    has no effect. The mass of its rotor, and the inertia of the rotor at rest, are added to the
+    link (Zollo et al., eq. A.14)::
 
         m = m_l + m_m,    c = m_l p_l + m_m p_m,    I = I_l + I_m + m_m [p_m]^T [p_m]
 

@@ -142,7 +142,7 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
 
 def identify_payload_from(content: Mapping[str, Any], folder: Path, robot: Robot,
                           loaded: Dataset) -> tuple[Payload, Identification, Dataset]:
-    """Payload, arm without it and recording of the arm, as the content of a YAML file asks for.
+    """Payload, arm without it and recording of the arm, as the content of a YAML file describes.
 
     ``folder`` is that of the YAML file, and ``loaded`` the recording with the payload.
     """

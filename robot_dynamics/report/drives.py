@@ -55,13 +55,13 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
     unit = ' and '.join(sorted(set(position_units(robot))))
     return page.Page(robot.name, drives_sentence(judged), _story(runs), [
         page.tiles([
-            page.tile(percent(judged.validation), 'of the motion off where nothing was seen'),
-            page.tile(percent(judged.in_sample), 'in what was fitted'),
-            page.tile(f'{np.mean(found.validation):.3g}', 'mean error, not seen', unit),
+            page.tile(percent(judged.validation), 'of the motion, error in held-out data'),
+            page.tile(percent(judged.in_sample), 'in fitted data'),
+            page.tile(f'{np.mean(found.validation):.3g}', 'mean error, held out', unit),
             page.tile(f'{np.mean(found.mean_error):.3g}', 'mean error, fitted', unit)]),
         page.section('Why', page.items(judged.reasons)),
         page.section('Position: measured, simulated, residual',
-                     'Simulated from the goals alone. "Not seen" starts again in the middle of '
+                     'Simulated from the goals alone. "Held out" starts again in the middle of '
                      'each log, with the drives identified from the other halves of all logs.',
                      page.tabs('Log'),
                      page.chart('position', 'Goal, measured and simulated position over time',
@@ -71,8 +71,8 @@ def drives_page(found: OutputError, judged: DriveVerdict, runs: Sequence[Simulat
         page.section('What was identified', page.table(
             ('parameter', 'value', '± one sd', 'unit'), _parameters(found, robot))),
         page.section('Every log', page.table(
-            ('log', 'joint', 'rows', 'mean error, not seen', 'fitted'), _logs(runs, robot))),
-        page.section('What else to know', page.finding_items(found.findings), page.facts([
+            ('log', 'joint', 'rows', 'mean error, held out', 'fitted'), _logs(runs, robot))),
+        page.section('Remarks and settings', page.finding_items(found.findings), page.facts([
             ('minima of the searches, best first',
              ', '.join(f'{cost:.5g}' for cost in found.costs)),
             ('parameters of a joint', ', '.join(found.layout.free))])),
@@ -86,7 +86,7 @@ def drives_text(found: OutputError, judged: DriveVerdict, robot: Robot) -> str:
         robot.joint_names, position_units(robot), found.validation, found.mean_error,
         strict=True)]
     return '\n'.join([
-        drives_sentence(judged), '', *columns(('joint', 'mean error, not seen', 'fitted'), errors),
+        drives_sentence(judged), '', *columns(('joint', 'mean error, held out', 'fitted'), errors),
         '', *columns(('parameter', 'value', '+- one sd', 'unit'), _parameters(found, robot)),
         *judged.reasons[1:], *warnings(found.findings)])
 

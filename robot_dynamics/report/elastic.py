@@ -83,7 +83,7 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
         page.section(
             'Effort: measured, predicted, residual',
             'Low-passed as the equations were. Efforts on links are external: zero where nothing '
-            'touches the arm. "Not seen" is predicted by a fit to the half of the recording that '
+            'touches the arm. "Held out" is predicted by a fit to the half of the recording that '
             'does not contain this stretch.',
             page.tabs('Link or motor'),
             page.chart('effort', 'Measured and predicted effort over time',
@@ -95,8 +95,8 @@ def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: El
         page.section('What the recording alone determines',
                      'Base parameters without any description. Standard deviations account for '
                      'correlated errors of neighbouring samples.', _base(found)),
-        page.section('What else to know', page.finding_items((*found.findings, *outputs.findings)),
-                     page.facts([
+        page.section('Remarks and settings',
+                     page.finding_items((*found.findings, *outputs.findings)), page.facts([
             *signal_facts(data.dataset, found.signals, found.estimator),
             ('friction', 'f_s and f_v' if found.friction is None else 'falls from standstill'),
             ('rotors turn with the links', 'yes' if found.robot.is_coupled else 'no')])),

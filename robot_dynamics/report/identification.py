@@ -92,7 +92,7 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
                       'every body is physically possible')]),
         page.section('Why', page.items(found.verdict_reasons)),
         page.section('Every joint',
-                     page.key('relative error on what was not seen', 'on what was fitted'),
+                     page.key('relative error of held-out data', 'of fitted data'),
                      page.prediction_table('joint', _joints(found), found.validation,
                                            found.in_sample)),
         page.section('What the recording does not determine', page.table(
@@ -103,7 +103,7 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         page.section(
             'Effort: measured, predicted, residual',
             'Low-passed as the equations were: the worst three seconds of the recording and what '
-            'is around them. "Not seen" is predicted by a fit to the half of the recording that '
+            'is around them. "Held out" is predicted by a fit to the half of the recording that '
             'does not contain this stretch.',
             page.tabs('Joint'),
             page.chart('effort', 'Measured and predicted effort of the chosen joint over time',
@@ -120,7 +120,7 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
                                                    'the cut-off is marked'), is_wide=False))),
         page.section('Over the whole recording', page.chart(
             'overview', 'Error of every joint over the whole recording',
-            page.titled('Error of predictions of what was not seen',
+            page.titled('Prediction error of held-out data',
                         'RMS of a window, N m or N, logarithmic'))),
         page.section(
             'What was identified', page.key('described', 'identified'), _links(found, outputs),
@@ -138,8 +138,8 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
             ('choice', 'value', 'because'),
             [(one.what, one.value, page.wide(one.reason)) for one in found.choices],
             kind='facts')),
-        page.section('What else to know', page.finding_items((*found.findings, *outputs.findings)),
-                     page.facts([
+        page.section('Remarks and settings',
+                     page.finding_items((*found.findings, *outputs.findings)), page.facts([
             *signal_facts(dataset, found.signals, found.estimator),
             ('gravity', ', '.join(f'{x:.4f}' for x in found.model.gravity) + ' m/s² in the base'),
             ('worst three seconds', '; '.join(f'{start:.1f} to {end:.1f} s: {percent(error)}'

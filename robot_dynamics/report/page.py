@@ -128,8 +128,8 @@ def tile(value: str, words: str, unit: str = '', kind: str = '') -> Html:
 
 def prediction_tiles(held: Residuals, own: Residuals) -> list[Html]:
     """Errors of predictions of held-out and of fitted data."""
-    return [tile(percent(held.total), 'error on what was not seen'),
-            tile(percent(own.total), 'error on what was fitted')]
+    return [tile(percent(held.total), 'error of held-out data'),
+            tile(percent(own.total), 'error of fitted data')]
 
 
 def tiles(figures: Iterable[Html]) -> Html:

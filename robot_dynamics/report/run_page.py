@@ -134,10 +134,10 @@ def run_page(recording: Recording, summary: Summary, robot: Robot | None,
                 page.chart('torque', 'Torque parts of the chosen joint over time')),
             page.section(
                 'Estimates of the controller',
-                'Ten parameters a link are estimated. Only some of their combinations act on the '
-                'joints: single masses can differ from the true ones although the torque is '
-                'right. The error above is what counts. Dotted lines are true masses, where they '
-                'are known.',
+                'Ten parameters per link are estimated. Only some of their combinations act on '
+                'the joints: single masses can differ from the true ones although the torque is '
+                'right. The tracking error above is the result. Dotted lines are true masses, '
+                'where they are known.',
                 page.chart('estimates', 'Estimated mass of every link over time',
                            page.titled('Estimated mass of every link', 'kg'))),
             page.section(

@@ -143,7 +143,7 @@ def _check_state(node: NodeInfo, statuses: tuple[StatusSeen, ...], is_needed: bo
                           f'{node.name} {verb}, once what it waits for is available')
         else:
             yield note(node.name, f'is {node.lifecycle}: a standby controller',
-                       f'robot-dynamics switch {node.base_name} gives it the arm')
+                       f'robot-dynamics switch {node.base_name} activates it')
     elif node.lifecycle not in (None, 'active'):
         yield error(node.name, f'is {node.lifecycle}', 'read its log, restart it')
     elif mode in (Mode.TRACKING.value, Mode.GUIDED.value):

@@ -10,7 +10,7 @@ smooth as the trajectory, and known ahead where that is. It is computed every fe
 interpolated until the next, so that it never jumps. The law that tracks also holds the arm before:
 its certificate is valid there, too.
 
-Where the design asks for it, unknown torques are estimated and compensated
+Where the design requires it, unknown torques are estimated and compensated
 (`robot_dynamics.control.lq.rules`). Their sum rests while efforts are cut, the arm is held or
 states are missing, is bounded, and is cleared by `reset`.
 

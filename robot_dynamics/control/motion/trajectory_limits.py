@@ -181,10 +181,10 @@ def farthest_outside(rows, d, length, low, high, knots):
 
 @kernel('(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[::1])')
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
-    """First piece that breaks a limit, at any time of it: kind, joint, time (s) and value.
+    """First piece that exceeds a limit, at any time of it: kind, joint, time (s) and value.
 
     The time is that at which the joint is farthest beyond the limit. Comparisons are written so
-    that NaN breaks a limit. `end` is the end of the last piece, s; limits have shape (n,), the
+    that NaN exceeds a limit. `end` is the end of the last piece, s; limits have shape (n,), the
     largest float for none.
     """
     m, n = begins.size, lower.size

@@ -5,7 +5,7 @@ Moving a joint moves all that it carries as one body, but for the twist v and th
 acceleration a (less gravity) that reach the joint from below: seen from what is carried,
 those change by P_k = [v, S_k] and R_k = [a, S_k] + [v, P_k] (`motion`). With I and B the
 inertia and the Christoffel operator of all that the further out of two columns carries, and
-f the wrench that the motion of all this asks for::
+f the wrench that the motion of all this requires::
 
     d tau_k / d q_j = S_k . (2 B P_j + I R_j)                 column k moves with column j
     d tau_j / d q_k = S_j . (2 B P_k + I R_k + S_k x* f)      column j does not move with k

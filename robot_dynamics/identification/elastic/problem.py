@@ -159,7 +159,7 @@ class ElasticStack:
                 times.append(motion.time[outer][kept])
                 speeds.append(motion.v[outer][kept])
         if not times or sum(map(len, times)) < _FEWEST_ROWS:
-            raise RecordingError(f'is too short: {sum(map(len, times))} equations a joint',
+            raise RecordingError(f'is too short: {sum(map(len, times))} equations per joint',
                                  subject=data.source, remedy='record some more seconds')
         self.W, self.y = np.concatenate(columns), np.concatenate(efforts)
         self.time = np.concatenate(times)

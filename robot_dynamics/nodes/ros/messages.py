@@ -135,9 +135,9 @@ class ArrayMessage:
 
 def joint_order(parameter: str, wanted: Sequence[str],
                 names: Sequence[str]) -> IntArray:
-    """Indices of joints in the order that a parameter asks for: ``vector[order]`` is in it.
+    """Indices of joints in the order of a parameter: ``vector[order]`` is in it.
 
-    An empty parameter asks for the order of the robot. Raises a ParameterError where the joints
+    An empty parameter stands for the order of the robot. Raises a ParameterError where the joints
     are not the same.
     """
     names = list(names)
