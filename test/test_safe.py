@@ -47,8 +47,9 @@ def problems(path):
             yield f'calls {function}'
         if function.startswith('yaml.') and function.split('(')[0].split('.')[1] not in SAFE_YAML:
             yield f'calls {function}'
-        if function in ('yaml.compose', 'yaml.parse') and 'Safe' not in keywords.get('Loader', '') \
-                and keywords.get('Loader') != '_LOADER':
+        loader = keywords.get('Loader', '')
+        if function in ('yaml.compose', 'yaml.parse') and 'Safe' not in loader \
+                and loader != '_LOADER':
             yield 'reads YAML with another loader'
         if keywords.get('allow_pickle', 'False') != 'False' or keywords.get('shell') == 'True':
             yield f'calls {function}({keywords})'
