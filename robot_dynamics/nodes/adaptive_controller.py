@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from sensor_msgs.msg import JointState
@@ -193,8 +194,8 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._estimate = ArrayMessage(('parameter',), (len(self.law.estimate),))
         self._estimates = self.advertise(Float64MultiArray, '~/parameter_estimate',
                                          qos.telemetry())
-        self._names = self.advertise(String, '~/parameter_names', qos.latched())
-        self._names.publish(String(data=json.dumps(list(self.law.estimate_names))))
+        self.advertise(String, '~/parameter_names', qos.latched()).publish(
+            String(data=json.dumps(list(self.law.estimate_names))))
         return self._publish_sliding, self._publish_estimate
 
     def law_status(self) -> dict[str, Callable[[], Status]]:
@@ -229,10 +230,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         return Status(Level.OK, 'adapts' if session.adapted else 'held', values)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(AdaptiveControllerNode, TABLE, args)
-
+main = partial(run_controller, AdaptiveControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

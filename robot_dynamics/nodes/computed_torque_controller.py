@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 from robot_dynamics.control.laws.model_based import ComputedTorqueController
 from robot_dynamics.model.robot import Robot
@@ -32,10 +32,7 @@ class ComputedTorqueControllerNode(EffortControllerNode):
                                         **feedback_keywords(values))
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(ComputedTorqueControllerNode, TABLE, args)
-
+main = partial(run_controller, ComputedTorqueControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

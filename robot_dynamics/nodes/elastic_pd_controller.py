@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from robot_dynamics.model.robot import Robot, effort_units, position_units
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.ros.description import (
     DESCRIPTION,
+    ELASTIC_JOINTS,
     MOTOR_PARAMETERS,
-    elastic_joints_parameter,
     load_described,
     load_elastic_robot,
     motor_names,
@@ -29,7 +30,7 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 TABLE = (
-    elastic_joints_parameter(DESCRIPTION),
+    Parameter('elastic_joints', DESCRIPTION, ELASTIC_JOINTS + '.', read_only=True),
     *MOTOR_PARAMETERS,
     Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
               'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
@@ -117,22 +118,17 @@ def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
     """
     names = robot.links.joint_names
     timing = {'period': 1.0 / values['rate'], 'delay': values['delay']}
-    stiffness, damping = (per_joint(values, f'gains.{name}', names) if values[f'gains.{name}']
-                          else None for name in ('stiffness', 'damping'))
-    gains = None
-    if stiffness is not None or damping is not None:
-        if stiffness is None or damping is None:
-            designed = ElasticLoop(ElasticDynamics(robot), **timing).design(stiffness)
-            stiffness = designed.stiffness if stiffness is None else stiffness
-            damping = designed.damping if damping is None else damping
-        gains = ElasticPDGains(stiffness, damping)
-    return ElasticPDController(robot, gains=gains, **timing)
+    given = {name: per_joint(values, f'gains.{name}', names) for name in ('stiffness', 'damping')
+             if values[f'gains.{name}']}
+    if not given:
+        return ElasticPDController(robot, **timing)
+    if len(given) < 2:
+        designed = ElasticLoop(ElasticDynamics(robot), **timing).design(given.get('stiffness'))
+        given = {'stiffness': designed.stiffness, 'damping': designed.damping, **given}
+    return ElasticPDController(robot, gains=ElasticPDGains(**given), **timing)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(ElasticPDControllerNode, TABLE, args)
-
+main = partial(run_controller, ElasticPDControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

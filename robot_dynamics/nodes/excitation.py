@@ -16,7 +16,6 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -307,10 +306,7 @@ def _clearance(robot, source, values) -> Clearance | None:
                           workspace=values['workspace'] or None)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ExcitationNode, args, TABLE)
-
+main = partial(run, ExcitationNode, table=TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

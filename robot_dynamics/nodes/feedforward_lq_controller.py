@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -91,8 +91,11 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         schedule = Schedule(**group(values, 'schedule', Schedule))
         schedule.require_below(values['max_tracking_error'])
         return FeedforwardLQController(
-            robot, schedule=schedule,
-            errors=ModelErrors(**group(values, 'errors', ModelErrors)), **_rule_keywords(values))
+            robot, gain=values['gain'],
+            design=FeedbackDesign(**group(values, 'feedback', FeedbackDesign)),
+            order=values['feedback.series_order'], schedule=schedule,
+            errors=ModelErrors(**group(values, 'errors', ModelErrors)),
+            period=1.0 / values['rate'], delay=values['delay'])
 
     def build(self) -> None:
         """Build everything; log the stability certificate."""
@@ -104,10 +107,9 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                 self.law.certify()
         self.get_logger().info(str(self.law.certificate))
         if values['feedback.ahead']:
-            keywords = _rule_keywords(values)
             self._planner = GainPlanner(rule_of_design(
-                keywords['gain'], self.robot.n, keywords['design'], keywords['period'],
-                order=keywords['order']))
+                values['gain'], self.robot.n, self.law.design, self.law.period,
+                order=values['feedback.series_order']))
 
     def before_cycle(self) -> None:
         """Take over gains that were computed in the meantime."""
@@ -168,18 +170,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                                 f'{1e3 * certificate.delay:g} ms', values)
 
 
-def _rule_keywords(values: Values) -> dict[str, Any]:
-    """Parameters of the gains as keywords of the law."""
-    return {'gain': values['gain'], 'design': FeedbackDesign(**group(values, 'feedback',
-                                                                     FeedbackDesign)),
-            'order': values['feedback.series_order'], 'period': 1.0 / values['rate'],
-            'delay': values['delay']}
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(FeedforwardLQControllerNode, TABLE, args)
-
+main = partial(run_controller, FeedforwardLQControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
 from robot_dynamics.control.session.hand_guiding import HandGuidingSession
@@ -72,10 +72,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
                             friction_help=values['guiding.friction_help'])
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(GravityCompensationControllerNode, TABLE, args)
-
+main = partial(run_controller, GravityCompensationControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

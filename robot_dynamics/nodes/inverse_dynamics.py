@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -214,10 +214,7 @@ class _Pace:
         return due
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(InverseDynamicsNode, args, TABLE)
-
+main = partial(run, InverseDynamicsNode, table=TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

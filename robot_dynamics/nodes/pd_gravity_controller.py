@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from functools import partial
 
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.model.robot import Robot
@@ -27,10 +27,7 @@ class PDGravityControllerNode(EffortControllerNode):
         return PDGravityController(robot, **feedback_keywords(values))
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run_controller(PDGravityControllerNode, TABLE, args)
-
+main = partial(run_controller, PDGravityControllerNode, TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,10 +136,7 @@ class RecorderNode(PlainNode):
             self._recording.close()
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(RecorderNode, args, TABLE)
-
+main = partial(run, RecorderNode, table=TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -423,10 +423,7 @@ class ReferenceNode(PlainNode):
         return Status(Level.OK, f'{self._controller} follows', values)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(ReferenceNode, args, TABLE)
-
+main = partial(run, ReferenceNode, table=TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from rclpy.publisher import Publisher
@@ -30,8 +31,8 @@ from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import description, qos
 from robot_dynamics.nodes.ros.description import (
+    ELASTIC_JOINTS,
     MOTOR_PARAMETERS,
-    elastic_joints_parameter,
     load_elastic_robot,
     motor_names,
 )
@@ -250,7 +251,8 @@ INJECTION_PARAMETERS = (
 
 TABLE = (
     *description.ROBOT_PARAMETERS,
-    elastic_joints_parameter(''),
+    Parameter('elastic_joints', '', ELASTIC_JOINTS + '; empty means rigid joints.',
+              read_only=True),
     *MOTOR_PARAMETERS,
     Parameter('rate', 500.0, 'Rate of joint_states.', 'Hz', 1.0, 2000.0, read_only=True),
     Parameter('timestep', 0.0005, 'Step of the simulation.', 's', 1e-5, 0.01, read_only=True),
@@ -418,10 +420,7 @@ class SimulatedArmNode(PlainNode):
         return Status(Level.OK, drive.state.value, values)
 
 
-def main(args: Sequence[str] | None = None) -> int:
-    """Run the node."""
-    return run(SimulatedArmNode, args, TABLE)
-
+main = partial(run, SimulatedArmNode, table=TABLE)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -231,8 +231,8 @@ class FaultWatch:
         self._flags = ArrayMessage(('joint', 'fault_contact'), (len(names), 2))
         self._flag_publisher = node.advertise(Float64MultiArray, '~/flags', qos.telemetry())
         self._contact_publisher = node.advertise(Bool, '~/contact', qos.latched())
-        self._name_publisher = node.advertise(String, '~/flag_joints', qos.latched())
-        self._name_publisher.publish(String(data=json.dumps(list(names))))
+        node.advertise(String, '~/flag_joints', qos.latched()).publish(
+            String(data=json.dumps(list(names))))
         self._contact_publisher.publish(Bool(data=False))
         node.create_service(SetBool, '~/learn_thresholds', self._on_learn)
 

@@ -109,15 +109,10 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
 #: Value of the parameter elastic_joints that means the ros2_control tags of the description.
 DESCRIPTION = 'description'
 
-_FILE = ('File of the motors and springs of elastic joints (docs/elastic.md), or the name of one '
-         'of this package; description means the tags ros2_control of the URDF')
-
-
-def elastic_joints_parameter(default: str) -> Parameter:
-    """Row of a node; an empty value means rigid joints where the default is empty."""
-    return Parameter('elastic_joints', default,
-                     _FILE + ('.' if default else '; empty means rigid joints.'), read_only=True)
-
+#: Text of the parameter elastic_joints, which goes on with what an empty value means.
+ELASTIC_JOINTS = (
+    'File of the motors and springs of elastic joints (docs/elastic.md), or the name of one of '
+    'this package; description means the tags ros2_control of the URDF')
 
 #: Topic and names of motor states; the same rows for their publisher and subscribers.
 MOTOR_PARAMETERS = (

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quality of service of every endpoint, in one place.
 
-Each call makes a new profile, because rclpy writes overrides into the profile it gets.
+Each call makes a new profile, because rclpy writes overrides into the profile it gets. They keep
+the last messages, and are volatile where nothing else is written.
 """
 
 from __future__ import annotations
 
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 _BEST_EFFORT, _RELIABLE = ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE
-_VOLATILE, _LATCHED = DurabilityPolicy.VOLATILE, DurabilityPolicy.TRANSIENT_LOCAL
 
 
 def state() -> QoSProfile:
@@ -18,7 +18,7 @@ def state() -> QoSProfile:
 
     A best-effort subscription also receives from reliable publishers.
     """
-    return _profile(1, _BEST_EFFORT, _VOLATILE)
+    return QoSProfile(depth=1, reliability=_BEST_EFFORT)
 
 
 def command() -> QoSProfile:
@@ -27,30 +27,25 @@ def command() -> QoSProfile:
     Reliable, because forward_command_controller requires it, and of depth 1, so that a writer
     never waits for, nor repeats, anything but the newest message.
     """
-    return _profile(1, _RELIABLE, _VOLATILE)
+    return QoSProfile(depth=1, reliability=_RELIABLE)
 
 
 def command_input() -> QoSProfile:
     """Profile of a simulated drive for commands, from any publisher."""
-    return _profile(1, _BEST_EFFORT, _VOLATILE)
+    return QoSProfile(depth=1, reliability=_BEST_EFFORT)
 
 
 def latched() -> QoSProfile:
     """Profile of messages that late joiners need: description, mode, names."""
-    return _profile(1, _RELIABLE, _LATCHED)
+    return QoSProfile(depth=1, reliability=_RELIABLE,
+                      durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def telemetry() -> QoSProfile:
     """Profile of topics for plots and recorders."""
-    return _profile(10, _RELIABLE, _VOLATILE)
+    return QoSProfile(depth=10, reliability=_RELIABLE)
 
 
 def overridable() -> QoSOverridingOptions:
     """Options that let parameters ``qos_overrides.<topic>...`` change a profile."""
     return QoSOverridingOptions.with_default_policies()
-
-
-def _profile(depth: int, reliability: ReliabilityPolicy,
-             durability: DurabilityPolicy) -> QoSProfile:
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability,
-                      durability=durability)

@@ -29,7 +29,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -105,7 +104,13 @@ class StopRequest:
         StoppedEarlyError before, in or right after it.
         """
         hook_before = sys.unraisablehook
-        sys.unraisablehook = partial(_report_unraisable, hook_before)
+
+        def report_others(lost: Any) -> None:
+            # Raised where exceptions get lost, in a destructor for example, it is recorded.
+            if lost.exc_type is not StoppedEarlyError:
+                hook_before(lost)
+
+        sys.unraisablehook = report_others
         self._may_raise = True
         try:
             self.check()
@@ -113,7 +118,6 @@ class StopRequest:
         finally:
             self._may_raise = False
             sys.unraisablehook = hook_before
-        # It may have been raised where exceptions get lost, in a destructor for example.
         self.check()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -122,12 +126,6 @@ class StopRequest:
             # Only once: the next signal must not interrupt the cleanup after this one.
             self._may_raise = False
             raise StoppedEarlyError
-
-
-def _report_unraisable(report: Callable[[Any], None], lost: Any) -> None:
-    """Report exceptions lost in destructors, except a stop request, which is recorded."""
-    if lost.exc_type is not StoppedEarlyError:
-        report(lost)
 
 
 def attend_while_importing() -> None:
