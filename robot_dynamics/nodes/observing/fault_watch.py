@@ -89,7 +89,8 @@ class FaultWatch:
         self._learner: Any = None
         self._correct_friction()
         self._event, self._joint = Event.NOTHING, -1
-        self._last, self._last_name, self._ended = Event.NOTHING, '', -np.inf
+        # The last event with the name of its joint, and when it ended, s.
+        self._last, self._ended = (Event.NOTHING, ''), -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
         self._impediment = 'no effort yet'
         self._open(node, robot.joint_names)
@@ -159,18 +160,12 @@ class FaultWatch:
             return Status(Level.WARN, f'cannot be monitored: {self._impediment}', values)
         if self._learner is not None:
             return Status(Level.WARN, 'learning thresholds: no events are reported', values)
-        event, name = self._event, self._name
-        if event is Event.NOTHING and time.monotonic() - self._ended < _SHOWN_FOR:
-            event, name = self._last, self._last_name
+        if self._event is Event.NOTHING and time.monotonic() - self._ended >= _SHOWN_FOR:
+            return Status(Level.OK, 'no fault, no contact', values)
+        event, name = self._last
         if event is Event.FAULT:
             return Status(Level.ERROR, f'fault of {name}', values)
-        if event is not Event.NOTHING:
-            return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
-        return Status(Level.OK, 'no fault, no contact', values)
-
-    @property
-    def _name(self) -> str:
-        return self._robot.joint_names[self._joint]
+        return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
 
     def _impediment_of(self, effort: FloatArray) -> str:
         """Reason that faults cannot be detected now, empty without one."""
@@ -245,7 +240,7 @@ class FaultWatch:
         if not due and not changed:
             return
         if changed:
-            self._change(event, -1 if detector is None else detector.joint)
+            self._change(event)
         self._residual.effort[:] = self._observer.residual
         self._residual_publisher.publish(self._residual.stamp(stamp))
         flags = self._flags.values
@@ -257,21 +252,24 @@ class FaultWatch:
             flags[self._joint, _FAULT] = 1.0 if event is Event.FAULT else 0.5
         self._flag_publisher.publish(self._flags.message)
 
-    def _change(self, event: Event, joint: int) -> None:
+    def _change(self, event: Event) -> None:
         """Publish and log the begin or end of an event."""
         was, self._event = self._event, event
-        if was is not Event.NOTHING:
-            self._last, self._last_name, self._ended = was, self._name, time.monotonic()
-        self._joint = joint if event is not Event.NOTHING else -1
         if Event.CONTACT in (was, event):
             self._contact_publisher.publish(Bool(data=event is Event.CONTACT))
+        if event is Event.NOTHING:
+            self._ended = time.monotonic()
+            return
+        self._joint = self._detector.joint
+        name = self._robot.joint_names[self._joint]
+        self._last = event, name
         if event in self._counts:
             self._counts[event] += 1
         if event is Event.FAULT:
-            self._node.get_logger().error(f'fault of {self._name}',
+            self._node.get_logger().error(f'fault of {name}',
                                           throttle_duration_sec=_WARNING_PERIOD)
         elif event is Event.CONTACT:
-            self._node.get_logger().warning(f'contact, first at {self._name}',
+            self._node.get_logger().warning(f'contact, first at {name}',
                                             throttle_duration_sec=_WARNING_PERIOD)
 
     def _on_learn(self, request: SetBool.Request, response: SetBool.Response

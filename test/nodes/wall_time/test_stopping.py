@@ -367,5 +367,5 @@ def test_only_a_node_leaves_at_once(command, arguments, is_one):
 def test_every_executable_that_is_a_node_is_known():
     modules = (REPOSITORY / 'robot_dynamics' / 'nodes').glob('*.py')
     runnable = [path.stem for path in modules
-                if re.search(r'^def main\(', path.read_text(encoding='utf-8'), re.M)]
+                if re.search(r'^main = ', path.read_text(encoding='utf-8'), re.M)]
     assert sorted(runnable) == sorted(NODES)
