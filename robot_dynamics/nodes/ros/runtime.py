@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import rclpy
 import yaml
@@ -59,12 +60,16 @@ def run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | Non
     stop = StopRequest()
     try:
         stop.listen()
-        return _run(make_node, args, stop)
+        _run(make_node, sys.argv if args is None else args, stop)
     except StoppedEarlyError:
-        return 0
+        pass
+    except RobotDynamicsError as error:
+        print(' '.join(str(error).split()), file=sys.stderr, flush=True)
+        return 1
     finally:
         rclpy.try_shutdown()
         stop.ignore_more()
+    return 0
 
 
 def asks_for_help(args: Sequence[str]) -> bool:
@@ -90,37 +95,29 @@ def started_context(domain: int | None) -> Context:
     BringupError where ROS 2 cannot be started.
     """
     context = Context()
-    try:
-        with without_shared_memory():
-            rclpy.init(args=[], context=context, domain_id=domain)
-    except RuntimeError as error:
-        raise BringupError(f'cannot be started: {" ".join(str(error).split())}', subject='ROS 2',
-                           remedy='check RMW, domain and DDS profiles in the environment'
-                           ) from error
+    _initialise([], context=context, domain_id=domain)
     return context
 
 
-def _run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | None,
-         stop: StopRequest) -> int:
-    """Initialise ROS and run a node, or print in one line why that is not possible."""
-    # rcl would print the same error once more, on another line.
-    set_logger_level('rcl', LoggingSeverity.FATAL)
+def _initialise(arguments: Sequence[str], **options: Any) -> None:
+    """Initialise rclpy; raises a BringupError where that is not possible."""
     try:
-        with without_shared_memory(), \
-                readable_arguments(sys.argv if args is None else args) as readable:
-            rclpy.init(args=readable, signal_handler_options=SignalHandlerOptions.NO)
+        with without_shared_memory():
+            rclpy.init(args=arguments, **options)
     except RuntimeError as error:
-        return _fail(f'ROS 2 cannot be started: {error}')
+        raise BringupError(f'cannot be started: {" ".join(str(error).split())}', subject='ROS 2',
+                           remedy='check arguments, and RMW, domain and DDS profiles in the '
+                                  'environment') from error
+
+
+def _run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str],
+         stop: StopRequest) -> None:
+    """Initialise ROS; make, start, spin and stop a node."""
+    # rcl would print an error of the arguments once more, on another line.
+    set_logger_level('rcl', LoggingSeverity.FATAL)
+    with readable_arguments(args) as readable:
+        _initialise(readable, signal_handler_options=SignalHandlerOptions.NO)
     set_logger_level('rcl', LoggingSeverity.WARN)
-    try:
-        _run_node(make_node, stop)
-    except RobotDynamicsError as error:
-        return _fail(str(error))
-    return 0
-
-
-def _run_node(make_node: Callable[[StopRequest], NodeParts], stop: StopRequest) -> None:
-    """Make, start, spin and stop a node."""
     try:
         with warnings.catch_warnings():
             # rclpy warns of what it withdraws before it raises.
@@ -163,12 +160,6 @@ def _spin(node: NodeParts, stop: StopRequest) -> None:
                 node.on_parameters(node.parameters.refresh())
     finally:
         spinner.close()
-
-
-def _fail(reason: str) -> int:
-    """Print the reason in one line; exit status 1."""
-    print(' '.join(reason.split()), file=sys.stderr, flush=True)
-    return 1
 
 
 @contextmanager
