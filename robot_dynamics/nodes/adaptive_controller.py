@@ -62,8 +62,8 @@ TABLE = (
     Parameter('adapt', True, 'Whether the estimates may change.'),
     Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
               'not.', 's', 0.0, 3600.0),
-    Parameter('allow_unphysical', False, 'Start from a model whose inertial parameters are not '
-              'physical, with the nearest ones that are.', read_only=True),
+    Parameter('allow_unphysical', False, 'Start from a model with inertial parameters that are '
+              'not physical, by the nearest ones that are.', read_only=True),
     *FEEDBACK_PARAMETERS,
     Parameter('adaptation.frequency', _ADAPTATION.frequency, 'Largest bandwidth of the loop '
               'through the estimates.', 'rad/s', 0.01, 1000.0, read_only=True),
@@ -109,7 +109,7 @@ TABLE = (
     Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
               'estimates change although the arm is at rest.', 'rad/s or m/s', 0.0, 1e6,
               read_only=True),
-    Parameter('known.links', (), 'Links whose inertial parameters are known and not estimated.',
+    Parameter('known.links', (), 'Links with known inertial parameters, which are not estimated.',
               element=str, read_only=True),
     Parameter('known.parameters', (), 'Single parameters that are known, e.g. link7/m or '
               'joint3/viscous.', element=str, read_only=True),

@@ -3,7 +3,7 @@
 
 It publishes ``joint_states`` as joint_state_broadcaster does and takes
 ``effort_controller/commands`` as forward_command_controller does. Where its joints are elastic,
-commands are efforts of the motors, whose states it publishes, too.
+commands are efforts of the motors, and it publishes their states, too.
 """
 from __future__ import annotations
 
@@ -244,8 +244,8 @@ INJECTION_PARAMETERS = (
               'service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
     Parameter('push.force', (), 'Force on the arm in base axes, with the fault or without; empty '
               'means none.', 'N', -1e4, 1e4),
-    Parameter('push.frame', '', 'Link or frame at whose origin it acts; empty means the last '
-              'frame.'),
+    Parameter('push.frame', '', 'Link or frame at the origin of which it acts; empty means the '
+              'last frame.'),
 )
 
 

@@ -257,7 +257,7 @@ class NodeQueries:
 
     def __init__(self, node: Node):
         self._node = node
-        # Clients whose services are not ready yet, requests, and receivers of answers.
+        # Clients of services that are not ready yet, requests, and receivers of answers.
         self._waiting: list[tuple[Client, Any, Callable[[Any], None]]] = []
         self._added: set[str] = set()
         self.parameters: dict[str, dict[str, Any]] = {}

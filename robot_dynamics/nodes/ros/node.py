@@ -173,7 +173,7 @@ class NodeParts(_Mixin):
         self.fast = FastEntities(self)
 
     def advertise(self, message_type: type, topic: str, profile: QoSProfile) -> Any:
-        """Create a publisher whose profile can be overridden by parameters."""
+        """Create a publisher; parameters can override its profile."""
         return self.create_publisher(message_type, topic, profile,
                                      qos_overriding_options=qos.overridable())
 
