@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import joint_terms, least_squares
-from robot_dynamics.dynamics.caller import LEFT_OUT, Caller, in_pieces
+from robot_dynamics.dynamics.caller import (
+    LEFT_OUT,
+    Caller,
+    Samples,
+    check_out,
+    check_several,
+    finished,
+    gather,
+    in_pieces,
+    write_several,
+)
 from robot_dynamics.dynamics.kernels import (
     coriolis,
     effort_derivatives,
@@ -27,14 +37,6 @@ from robot_dynamics.dynamics.kernels import (
 from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.least_squares import Factor, NormalEquations
 from robot_dynamics.dynamics.linearisation import LinearModel, motion_of_deviations, product
-from robot_dynamics.dynamics.samples import (
-    Samples,
-    check_out,
-    check_several,
-    finished,
-    gather,
-    write_several,
-)
 from robot_dynamics.errors import (
     DimensionError,
     ModelError,

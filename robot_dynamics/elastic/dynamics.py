@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import BaseParameters, base_parameters
+from robot_dynamics.dynamics.caller import Samples, finished, gather
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.dynamics.packing import body_table
-from robot_dynamics.dynamics.samples import Samples, finished, gather
 from robot_dynamics.elastic import rotors
 from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder, places
 from robot_dynamics.errors import ModelTypeError, ParameterError, StateError, shown
