@@ -56,9 +56,9 @@ TABLE = (
               'rad or m', 0.0, 10.0, read_only=True),
     Parameter('schedule.eps2', _SCHEDULE.eps2, 'Error norm above which the arm gets the safe '
               'command.', 'rad or m', 1e-4, 100.0, read_only=True),
-    Parameter('schedule.debounce', _SCHEDULE.debounce, 'Number of consecutive states above '
-              'schedule.eps2 after which the safe command is sent.', low=1, high=1000,
-              read_only=True),
+    Parameter('schedule.debounce', _SCHEDULE.debounce, 'Number of consecutive states with an '
+              'error norm above schedule.eps2 after which the safe command is sent.', low=1,
+              high=1000, read_only=True),
     Parameter('schedule.update_period', _SCHEDULE.update_period, 'Shortest time between two '
               'updates of the gain.', 's', 0.0, 1.0, read_only=True),
     Parameter('schedule.rescale', _SCHEDULE.rescale, 'Largest factor by which weights follow the '

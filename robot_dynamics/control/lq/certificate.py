@@ -141,7 +141,7 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
     if not q.size or q.shape != v.shape or q.shape != a.shape or q.shape[1] != robot.n:
         raise DimensionError(f'must have shape (k, {robot.n}), k > 0, got {q.shape}, {v.shape} '
                              f'and {a.shape}', subject='q, v and a',
-                             remedy='give one row a point')
+                             remedy='give one row per point')
     if gains is None:
         gains = rule.gains_at(FeedforwardModel(robot).linearise(q, v, a))
     arms: Mapping[str, Robot] = (errors or ModelErrors()).arms(robot)
