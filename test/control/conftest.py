@@ -48,11 +48,15 @@ def turning_arm3() -> Robot:
 class PdController:
     """A law whose every answer is easy to predict; it records how it was called."""
 
+    #: No state is late, and damping is never reduced.
+    damping_rate, longest_delay = 20.0, math.inf
+
     def __init__(self, gravity=(5.0, 2.0, 0.1), kp=100.0, kd=10.0):
         self.gravity = np.array(gravity)
         self.kp, self.kd = kp, kd
         self.steps, self.adapted, self.resets = [], [], []
         self.applied = None
+        self.forgotten = 0
         #: What `update` and `safe_effort` answer instead, or raise.
         self.answer, self.safe_answer = None, None
 
@@ -72,6 +76,9 @@ class PdController:
 
     def note_applied(self, tau):
         self.applied = tau.copy()
+
+    def forget_recent(self):
+        self.forgotten += 1
 
     @staticmethod
     def _or(answer, otherwise):

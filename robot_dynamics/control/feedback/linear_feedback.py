@@ -97,6 +97,8 @@ class LinearFeedback:
         self.mass_matrix = np.zeros((robot.n, robot.n))
         self.effort = np.zeros(robot.n)
         self.largest_s = 0.0
+        #: Fastest rate at which `damping` acts. 1/s.
+        self.damping_rate = gains.bandwidth
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray) -> FloatArray:
@@ -163,6 +165,7 @@ class JointFeedback(LinearFeedback):
                                       'or more')
         super().__init__(robot, dynamics, FeedbackGains(slowest, float(rates.min())))
         self._rates, self._damping = rates, damping
+        self.damping_rate = fastest
         self._apply_joints = apply_joint_gains.load()
 
     def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:

@@ -31,6 +31,14 @@ class TrackingController(Protocol):
     (2,)
     """
 
+    @property
+    def damping_rate(self) -> float:
+        """Fastest rate at which the safe effort damps a motion, 1/s."""
+
+    @property
+    def longest_delay(self) -> float:
+        """Dead time T/2 + delay up to which a running loop is continued, s."""
+
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Forget filters and finite differences; keep what was learnt."""
 
@@ -64,6 +72,9 @@ class TrackingController(Protocol):
     def note_applied(self, tau: FloatArray) -> None:
         """Take the effort that was sent after limits; composite adaptation needs it."""
 
+    def forget_recent(self) -> None:
+        """Return to what was known some tenths of a second ago, before a fault was found."""
+
 
 class HardwareGravityController:
     r"""Control law in the efforts of hardware that adds gravity by itself.
@@ -88,6 +99,16 @@ class HardwareGravityController:
         self._tau = np.zeros_like(hardware_gravity)
         self._applied = np.zeros_like(hardware_gravity)
 
+    @property
+    def damping_rate(self) -> float:
+        """Fastest rate at which the safe effort damps a motion, 1/s."""
+        return self._controller.damping_rate
+
+    @property
+    def longest_delay(self) -> float:
+        """Dead time T/2 + delay up to which a running loop is continued, s."""
+        return self._controller.longest_delay
+
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Forget filters and finite differences; keep what was learnt."""
         self._controller.reset(q, v)
@@ -110,6 +131,10 @@ class HardwareGravityController:
         """Pass on the joint efforts: those sent plus the gravity that the hardware adds."""
         np.add(tau, self._hardware_gravity, out=self._applied)
         self._controller.note_applied(self._applied)
+
+    def forget_recent(self) -> None:
+        """Return to what was known some tenths of a second ago, before a fault was found."""
+        self._controller.forget_recent()
 
     def _less_gravity(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         gravity = self._gravity(q)

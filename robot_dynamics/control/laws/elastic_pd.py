@@ -20,6 +20,8 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.model.arrays import FloatArray
 
+#: Rate of the safe damping times the longest delay of the loop.
+SAFE_MARGIN = 0.3
 #: Largest number of substitutions for links at rest, and the change at which they end. rad or m.
 _SUBSTITUTIONS, _AT_REST = 20, 1e-9
 
@@ -102,6 +104,16 @@ class ElasticPDController(LawWithPayload):
         self._stiffness = robot.joints.stiffness
         self._still = np.zeros(robot.n)
         self.e, self.e_dot = np.zeros(robot.n), np.zeros(robot.n)
+
+    @property
+    def longest_delay(self) -> float:
+        """Dead time T/2 + delay up to which a running loop is continued, s."""
+        return self.report.longest_delay + 0.5 * self._timing['period']
+
+    @property
+    def damping_rate(self) -> float:
+        """Rate of the safe damping, 1/s: `patient_damping` replaces it for later states."""
+        return SAFE_MARGIN / self.longest_delay
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:

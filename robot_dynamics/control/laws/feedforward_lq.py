@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from robot_dynamics.control.checks import not_negative, positive
-from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, dead_time
+from robot_dynamics.control.feedback.gains import FEEDBACK_MARGIN, LATE_MARGIN, dead_time
 from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
 from robot_dynamics.control.feedback.typical_motions import mass_matrices, typical_motions
 from robot_dynamics.control.laws.model_based import LawWithPayload
@@ -158,8 +158,9 @@ class FeedforwardLQController(LawWithPayload):
         self.e, self.e_dot = np.zeros(n), np.zeros(n)
         self.error_norm = 0.0
         self.K, self._K_next, self._K_held = np.zeros((3, n, self.rule.columns))
-        self._braking = min(self.design.damping,
+        self.damping_rate = min(self.design.damping,
                             FEEDBACK_MARGIN / dead_time(self.period, self.delay))
+        self.longest_delay = LATE_MARGIN / self.damping_rate
         self._largest = np.zeros(2 * n)
         self._lead_left = 0.0
         largest = self.design.largest_disturbance * np.fmin(robot.limits.effort, np.inf)
@@ -300,7 +301,7 @@ class FeedforwardLQController(LawWithPayload):
         k is k_v of the design, or the largest damping of a loop of this period and delay where
         that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
         """
-        return self.model.gravity_torque(q) - self._braking * (self.model.mass_matrix(q) @ v)
+        return self.model.gravity_torque(q) - self.damping_rate * (self.model.mass_matrix(q) @ v)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -13,7 +13,7 @@ from abc import abstractmethod
 import numpy as np
 
 from robot_dynamics.control.checks import positive
-from robot_dynamics.control.feedback.gains import FeedbackGains
+from robot_dynamics.control.feedback.gains import LATE_MARGIN, FeedbackGains
 from robot_dynamics.control.feedback.linear_feedback import make_feedback
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
@@ -39,6 +39,9 @@ class LawWithPayload:
 
     def note_applied(self, tau: FloatArray) -> None:
         """Do nothing: the law has no use for the effort after limits."""
+
+    def forget_recent(self) -> None:
+        """Do nothing: the law learns nothing."""
 
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`."""
@@ -70,6 +73,8 @@ class ModelController(LawWithPayload):
         self.feedback = make_feedback(robot, self.model.empty, feedback, period=period,
                                       delay=delay)
         self.e, self.e_dot, self.s = self.feedback.e, self.feedback.e_dot, self.feedback.s
+        self.damping_rate = self.feedback.damping_rate
+        self.longest_delay = LATE_MARGIN / self.damping_rate
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau, self._still = np.zeros(robot.n), np.zeros(robot.n)

@@ -31,6 +31,7 @@ of Robotics Research 6(3), 1987, eqs. (9)-(16).
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,7 @@ from robot_dynamics.control.adaptation.partial_knowledge import (
 )
 from robot_dynamics.control.feedback.gains import (
     FEEDBACK_MARGIN,
+    LATE_MARGIN,
     AdaptationGains,
     FeedbackGains,
     check_gains,
@@ -76,6 +78,8 @@ from robot_dynamics.model.robot import Robot
 
 #: Share of the stability limit of w_A that a natural law may use.
 NATURAL_SHARE = 0.7
+#: Estimates kept for `AdaptiveController.forget_recent`: how many, and how often. s.
+KEPT, KEPT_EVERY = 3, 0.1
 #: Points of a reference in a loop report, and the section of an endless one, s.
 POINTS, LONGEST = 200, 60.0
 
@@ -174,10 +178,15 @@ class AdaptiveController:
                                  self._constraints, self._rotors)
         self._applied = np.zeros(robot.n)
         self.e, self.e_dot, self.s = self.feedback.e, self.feedback.e_dot, self.feedback.s
+        self.damping_rate = self.feedback.damping_rate
+        self.longest_delay = LATE_MARGIN / self.damping_rate
         self.tau_model = np.zeros(robot.n)
         self.tau_feedback = self.feedback.effort
         self._tau = np.zeros(robot.n)
+        self._recent: deque[FloatArray] = deque(maxlen=KEPT)
+        self._since_kept = 0.0
         self._load_kernels()
+        self._recent.clear()
 
     @property
     def frozen_reason(self) -> str:
@@ -203,6 +212,15 @@ class AdaptiveController:
     def forget(self) -> None:
         """Return to the prior and let the estimates change again."""
         self.learning.forget()
+
+    def forget_recent(self) -> None:
+        """Return to the estimates of 0.2 to 0.3 s ago; the memory of past motion is cleared."""
+        if not self._recent or self.learning.is_latched:
+            return
+        trusted = self._recent[0]
+        self.learning.forget()
+        self.adaptation.move_to(trusted)
+        self._recent.clear()
 
     def save(self, path: str | Path) -> None:
         """Write the estimates to a file; see `robot_dynamics.control.adaptation.estimates_file`.
@@ -276,6 +294,10 @@ class AdaptiveController:
         # While the payload changes, the efforts of the model differ from the true ones.
         self.learning.learn(q, v, v_d, self._applied, dt, gradient,
                             adapt=adapt and not self.model.changes)
+        self._since_kept += dt
+        if self._since_kept >= KEPT_EVERY or not self._recent:
+            self._since_kept = 0.0
+            self._recent.append(self.estimate.copy())
         np.add(self.tau_model, self.tau_feedback, out=self._tau)
         self._applied[:] = self._tau
         return self._tau

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 from robot_dynamics.control.laws.elastic_pd import ElasticPDController
-from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.session.supervisor import Finding
 from robot_dynamics.model.arrays import FloatArray
-
-#: States over which late ones are counted; share of late states at which the session goes
-#: safe, and share at which it returns. The damping of the springs covers single late states.
-_COUNTED, _TOO_MANY, _FEW = 50, 0.2, 0.05
 
 
 class ElasticSession(ControlSession):
@@ -22,9 +18,9 @@ class ElasticSession(ControlSession):
     further when it is taken over, and in equilibrium the only error is that of the links. The
     deflection by the acceleration of a moving arm is neglected.
 
-    The session goes safe where too many states are older, or farther apart, than the longest delay
-    of a stable loop (`ElasticGainReport.longest_delay`): the feedback would excite the springs.
-    While that lasts it stays safe, with the `patient_damping` of the controller.
+    While too many states are older, or farther apart, than the longest delay of a stable loop
+    (`ElasticGainReport.longest_delay`), feedback would excite the springs: the session stays safe,
+    with the `patient_damping` of the controller.
 
     Parameters
     ----------
@@ -49,33 +45,14 @@ class ElasticSession(ControlSession):
 
     controller: ElasticPDController
 
-    def __init__(self, *arguments: Any, **options: Any):
-        super().__init__(*arguments, **options)
-        self._late_share = 0.0
-
     @property
     def pose(self) -> FloatArray:
         """Equilibrium of the links at the present motor positions, shape (n,), rad or m."""
         return self.controller.links_at_rest(self.monitor.q)
 
-    def _change_mode(self, silence: float) -> None:
-        self._count_lateness()
-        if not self.controller.is_patient:
-            super()._change_mode(silence)
-        elif self.mode is Mode.SAFE:
-            self._repeats_left, self._good_states = self.settings.safe_repeats, 0
-        else:
-            self._go_safe(Cause.ANSWERS_LATE, f'{self._lateness():.4f} s, it is stable up to '
-                                              f'{self.controller.report.longest_delay:.4f} s')
-
-    def _lateness(self) -> float:
-        """Age of the last state plus its delay beyond one period, s."""
-        monitor = self.monitor
-        return self._last_receive - monitor.stamp + max(0.0, monitor.dt - self.settings.period)
-
-    def _count_lateness(self) -> None:
-        """Update the share of late states and the damping of the safe command."""
-        is_late = self._lateness() > self.controller.report.longest_delay
-        self._late_share += (is_late - self._late_share) / _COUNTED
-        was_patient = self.controller.is_patient
-        self.controller.is_patient = self._late_share > (_FEW if was_patient else _TOO_MANY)
+    def _supervise(self) -> Finding | None:
+        # The motors are moved by their springs, too: obedience is not judged.
+        self._obeys_until = -math.inf
+        finding = super()._supervise()
+        self.controller.is_patient = self.lateness.is_late
+        return finding

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of the efforts sent to an arm and of its speed, and the safe command.
+"""Limits of the efforts sent to an arm and of its speed.
 
 Every command passes `CommandGate`.
 """
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import Enum
 from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import count, positive
-from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.session.modes import Command
+from robot_dynamics.control.session.safe_command import SafeCommand, SafeMotion
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, real_array
@@ -251,52 +250,6 @@ class SpeedGuard:
                 f'{self._largest[joint]:.3g} at most')
 
 
-class SafeKind(Enum):
-    """Kind of the safe command; the value is its name in parameters."""
-
-    #: Gravity compensation and damping.
-    GRAVITY = 'gravity'
-    #: Damping only: for an arm with a driver that compensates gravity.
-    DAMPING = 'damping'
-    #: No effort: only for an arm with brakes, or one that cannot fall.
-    ZERO = 'zero'
-
-    @classmethod
-    def named(cls, name: str) -> SafeKind:
-        """Kind of a name; raises a ParameterError where that is unknown."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise ParameterError('must be one of ' + ', '.join(kind.value for kind in cls)
-                                 + f', got {name!r}', subject='safe_command',
-                                 remedy='choose the kind that suits the drives') from None
-
-
-class SafeCommand:
-    """Safe effort of an arm, from gravity and damping of its controller."""
-
-    def __init__(self, controller: TrackingController, n: int, kind: SafeKind):
-        self.kind = kind
-        self._controller = controller
-        self._still = np.zeros(n)
-        self._effort = np.zeros(n)
-
-    def effort(self, q: FloatArray, v: FloatArray, *, live: bool) -> FloatArray:
-        """Safe effort at the last known state, shape (n,), N m or N; NaN or inf where it has none.
-
-        `live` is whether further states are expected. If not, the command may act without end,
-        and damping of an old velocity would accelerate the arm: the velocity then counts as zero.
-
-        """
-        speed = v if live else self._still
-        self._effort[:] = 0.0
-        if self.kind is not SafeKind.ZERO:
-            self._effort += self._controller.safe_effort(q, speed)
-        if self.kind is SafeKind.DAMPING:
-            self._effort -= self._controller.safe_effort(q, self._still)
-        return self._effort
-
-
 class CommandGate:
     """Turn efforts into commands: finite and within limits, or replaced by the safe effort."""
 
@@ -317,7 +270,7 @@ class CommandGate:
         The effort found is the fallback where later none can be computed. Raises a ControlError
         where it is beyond the limits or not finite.
         """
-        effort = self._safe.effort(q, q, live=False)
+        effort = self._safe.effort(q, np.zeros_like(q))
         self._check(effort)
         self._fallback = effort.copy()
 
@@ -343,8 +296,8 @@ class CommandGate:
         self.has_sent = True
         return command
 
-    def send_safe(self, q: FloatArray, v: FloatArray, dt: float, stamp: float, *,
-                  live: bool) -> Command | None:
+    def send_safe(self, q: FloatArray, v: FloatArray, dt: float, stamp: float,
+                  motion: SafeMotion) -> Command | None:
         """Safe command; see `SafeCommand.effort`.
 
         None where nothing was sent yet: an arm that still holds itself is left alone.
@@ -352,7 +305,7 @@ class CommandGate:
         if not self.has_sent:
             return None
         try:
-            command = self.send(self._safe.effort(q, v, live=live), dt, stamp, is_safe=True)
+            command = self.send(self._safe.effort(q, v, motion), dt, stamp, is_safe=True)
         # Any exception: an arm depends on the answer.
         except Exception as error:
             self.safe_error = f'{type(error).__name__}: {error}'

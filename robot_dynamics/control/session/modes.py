@@ -51,10 +51,14 @@ class Cause(Enum):
 
     STATES_STOPPED = 'joint states stopped'
     STATES_SLOW = 'joint states come too slowly'
-    ANSWERS_LATE = 'answers come too late for its springs'
+    ANSWERS_LATE = 'states come too late for the feedback'
     CLOCK_JUMPED = 'the clock jumped'
     TOO_FAST = 'the arm is faster than it may be'
     FAR_FROM_REFERENCE = 'the arm is far from its reference'
+    INCONSISTENT = 'position and velocity contradict each other'
+    POSITION_JUMPED = 'a position jumped for good'
+    NOT_FOLLOWING = 'a joint does not follow its reference'
+    MOVES_AGAINST = 'a joint moves against its command'
     CONTROLLER_FAILED = 'the controller failed'
     CONTROLLER_STOPS = 'the controller requests a stop'
 

@@ -20,14 +20,23 @@ from robot_dynamics.control.motion.trajectory_points import PointArrays, Traject
 from robot_dynamics.control.session.limits import (
     CommandGate,
     EffortLimiter,
-    SafeCommand,
-    SafeKind,
     SpeedGuard,
     all_within,
 )
 from robot_dynamics.control.session.modes import Cause, Command, Mode
+from robot_dynamics.control.session.safe_command import (
+    SafeCommand,
+    SafeKind,
+    SafeMotion,
+)
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.session.stop_motion import StopMotion
+from robot_dynamics.control.session.supervisor import (
+    POSITION,
+    Finding,
+    LatenessCounter,
+    MotionSupervisor,
+)
 from robot_dynamics.control.states.joint_state import JointStateMonitor, Outcome, Reason, Verdict
 from robot_dynamics.errors import (
     ControlError,
@@ -42,6 +51,14 @@ from robot_dynamics.model.robot import Robot, position_units
 CLOCK_TOLERANCE = 1e-3
 #: Consistent states in a row after which states are accepted again after a loss.
 CONFIRMING_STATES = 5
+#: Positions that jumped, in a row, after which the jump is not a wrong measurement.
+LASTING_JUMPS = 5
+#: Largest distance of such positions from one to the next. rad or m.
+SAME_PLACE = 0.1
+#: How far outside the limits of the description an arm may be when control begins. rad or m.
+OUTSIDE = 0.1
+#: How long obedience is checked after control has begun to follow. s.
+OBEDIENCE_TIME = 0.5
 #: Shortest state timeout, in periods: a state that comes a little late is not lost.
 SHORTEST_TIMEOUT = 1.5
 _FOLLOWING = tuple(mode for mode in Mode if mode.follows)
@@ -153,7 +170,7 @@ class ControlSession:
         The control law.
     settings : SessionSettings
         Settings of the session.
-    monitor, limiter, gate, trajectory, stop_motion : optional
+    monitor, limiter, gate, trajectory, stop_motion, supervisor : optional
         Guards with other than default settings.
 
     Attributes
@@ -191,7 +208,8 @@ class ControlSession:
     def __init__(self, robot: Robot, controller: TrackingController, settings: SessionSettings, *,
                  monitor: JointStateMonitor | None = None, limiter: EffortLimiter | None = None,
                  gate: StartGate | None = None, trajectory: TrajectoryBuffer | None = None,
-                 stop_motion: StopMotion | None = None):
+                 stop_motion: StopMotion | None = None,
+                 supervisor: MotionSupervisor | None = None):
         robot.require_single_coordinates('control')
         self.robot = robot
         self.controller = controller
@@ -205,6 +223,10 @@ class ControlSession:
         self._units = position_units(robot)
         self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
                                        units=self._units)
+        self.supervisor = supervisor or MotionSupervisor(robot)
+        self.lateness = LatenessCounter(controller.longest_delay - 0.5 * settings.period,
+                                        settings.period)
+        self._safe_motion = SafeMotion(robot, controller.damping_rate, settings.period)
         self.mode: Mode = Mode.WAITING
         self.cause: Cause | None = None
         self.reason = 'no joint state yet'
@@ -220,8 +242,10 @@ class ControlSession:
         self._within = all_within.load()
         self._stamp = 0.0
         self._first_step = True
-        self._good_states = 0
+        self._good_states = self._jumps = 0
         self._repeats_left = 0
+        self._jumped_to = math.nan
+        self._obeys_until = math.inf
         self._last_receive = self._last_sent = -math.inf
         self._last_accepted = self._last_good = -math.inf
 
@@ -276,15 +300,25 @@ class ControlSession:
             if self.verdict.outcome is Outcome.REJECTED \
                     and self.verdict.reason is not Reason.FOREIGN:
                 self._good_states = 0
-                if self.verdict.reason is Reason.JUMP and self._is_lost(steady):
+                self._count_jumps(names, position)
+                if self._jumps >= LASTING_JUMPS and self.mode in _ACTIVE:
+                    # Its velocity still brakes it.
+                    joint = self.monitor.joint_names.index(str(self.verdict.joint))
+                    self.supervisor.lies[joint] = POSITION
+                    self._go_safe(Cause.POSITION_JUMPED, self.last_message)
+                    self.monitor.forget()
+                    return self._repeat_safe(steady)
+                if self._jumps and self._is_lost(steady):
                     # The state before, which it contradicts, may be the wrong one.
                     self.monitor.forget()
-            if self.verdict.reason is Reason.FROZEN and self.mode in _ACTIVE:
-                # The last effort answers an error that is no longer known: it is not held.
-                self._go_safe(Cause.STATES_STOPPED, self.last_message)
-                return self._repeat_safe(steady)
+            if self.verdict.reason is Reason.FROZEN:
+                # The last effort answers a state that is no longer known: it is not held.
+                if self.mode in _ACTIVE:
+                    self._go_safe(Cause.STATES_STOPPED, self.last_message)
+                if self.mode is Mode.SAFE and self._repeats_left > 0:
+                    return self._repeat_safe(steady)
             return None
-        self._last_accepted = steady
+        self._last_accepted, self._jumps = steady, 0
         if self._is_lost(steady) and self._good_states + 1 < CONFIRMING_STATES:
             self._good_states += 1
             return None
@@ -293,6 +327,16 @@ class ControlSession:
             return None
         self._stamp, self._last_sent = self.monitor.stamp, steady
         return self._answer(silence, self.clock.step(self.monitor.dt))
+
+    def _count_jumps(self, names: Sequence[str], position: Sequence[float]) -> None:
+        """Count rejected states in a row in which a joint jumped to the same place."""
+        verdict = self.verdict
+        if verdict is None or verdict.reason is not Reason.JUMP:
+            self._jumps = 0
+            return
+        place = position[list(names).index(str(verdict.joint))]
+        stays = abs(place - self._jumped_to) <= SAME_PLACE
+        self._jumps, self._jumped_to = self._jumps + 1 if stays else 1, place
 
     def time_left(self, now: float) -> float:
         """Time after `now` (steady) until missing states make `on_tick` act, s.
@@ -338,7 +382,7 @@ class ControlSession:
         self.stop_motion.abandon()
         # The last command may act for ever: it is not delayed by the rate limit.
         self.limiter.forget()
-        command = self._send_safe(0.0, live=False)
+        command = self._send_safe_at_rest(0.0)
         self._command_gate.release_arm()
         return command
 
@@ -352,7 +396,7 @@ class ControlSession:
         dt : float
             Time since the last command. s.
         """
-        command = self._send_safe(dt, live=False)
+        command = self._send_safe_at_rest(dt)
         return command if self.limiter.any_saturated else None
 
     def take_over(self, effort: FloatArray) -> None:
@@ -440,13 +484,21 @@ class ControlSession:
 
     def _change_mode(self, silence: float) -> None:
         """Change the mode after a good state that came after some silence, s."""
-        settings = self.settings
-        is_fast = self._speed_guard.is_fast(self.monitor.v)
+        settings, monitor = self.settings, self.monitor
+        finding = self._supervise()
+        slope = self.supervisor.slope
+        is_fast = self._speed_guard.is_fast(
+            np.where(np.abs(slope) > np.abs(monitor.v), slope, monitor.v))
         if self.mode is Mode.WAITING:
-            self._begin_holding()
+            outside = self._outside_limits()
+            if outside:
+                self.reason = outside
+            else:
+                self._begin_holding()
         elif self.mode is Mode.SAFE:
             self._repeats_left = settings.safe_repeats
-            self._good_states = 0 if is_fast else self._good_states + 1
+            is_doubtful = is_fast or self.lateness.is_late or self.supervisor.lies.any()
+            self._good_states = 0 if is_doubtful else self._good_states + 1
             if settings.resume_after is not None and self.cause is not None \
                     and self.cause.passes \
                     and self._good_states >= settings.resume_after:
@@ -458,6 +510,8 @@ class ControlSession:
                                               'the next')
         elif is_fast:
             self._go_safe(Cause.TOO_FAST, self._speed_guard.detail)
+        elif finding is not None:
+            self._heed(finding)
         elif self.mode in _FOLLOWING and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
                                              f'{settings.period:.4f} s expected')
@@ -465,11 +519,58 @@ class ControlSession:
                 and self.gate.observe(self.monitor.stamp, self.monitor.q, self.monitor.effort):
             self._begin_tracking()
 
+    def _supervise(self) -> Finding | None:
+        """Feed the tests with the last state; return what is wrong."""
+        monitor, supervisor = self.monitor, self.supervisor
+        age = self._last_receive - monitor.stamp
+        is_late = self.lateness.count(age, monitor.dt)
+        if not (monitor.dt > 0.0 and monitor.velocity_known):
+            supervisor.begin(monitor.q, monitor.stamp)
+            return None
+        finding = supervisor.check_state(monitor.q, monitor.v, monitor.stamp)
+        if self.mode not in _ACTIVE:
+            return None
+        if finding is None and is_late:
+            finding = Finding(Cause.ANSWERS_LATE, -1, f'{self.lateness.age:.4f} s, it is stable '
+                              f'up to {self.lateness.longest_delay:.4f} s')
+        if finding is None and self.mode in _FOLLOWING:
+            finding = supervisor.check_following(self.pose, self.q_d, self.limiter.effort,
+                                                 monitor.dt)
+        if finding is None and monitor.stamp < self._obeys_until and self.has_command:
+            finding = supervisor.check_obedience(
+                monitor.q, monitor.v, monitor.dt,
+                self.limiter.effort + self.limiter.hardware_gravity)
+        return finding
+
+    def _heed(self, finding: Finding) -> None:
+        """Go safe for a finding, or back to the start gate with an arm that stands still."""
+        if finding.cause is Cause.NOT_FOLLOWING and finding.joint < 0:
+            self.controller.forget_recent()
+            self._begin_holding()
+            self.gate.reason = finding.detail
+        else:
+            self._go_safe(finding.cause, finding.detail)
+            # A joint that moves against its commands must not be moved by them.
+            self._safe_motion.released[finding.joint] = finding.cause is Cause.MOVES_AGAINST
+
+    def _outside_limits(self) -> str:
+        """Reason that an arm is not taken over where it is, empty without one."""
+        pose, limits = self.pose, self.robot.limits
+        outside = (pose < limits.lower - OUTSIDE) | (pose > limits.upper + OUTSIDE)
+        if not outside.any():
+            return ''
+        joint = int(np.argmax(outside))
+        return (f'{self.robot.joint_names[joint]} is at {pose[joint]:.4g} {self._units[joint]}, '
+                f'outside its limits {limits.lower[joint]:.4g} to {limits.upper[joint]:.4g}; '
+                'check that the driver reports SI units, or move the arm inside')
+
     def _begin_holding(self) -> None:
         monitor = self.monitor
         self._command_gate.prepare(monitor.q)
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
+        self.supervisor.lies[:] = 0
+        self._obeys_until = math.inf
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
 
     def _begin_tracking(self) -> None:
@@ -477,6 +578,8 @@ class ControlSession:
         # that carries an unknown load by a small error must not drop it.
         self.controller.reset(self.monitor.q, self.monitor.v)
         self._first_step = True
+        self.supervisor.begin_following(self.pose, self.q_d, self.limiter.effort)
+        self._obeys_until = self._stamp + OBEDIENCE_TIME
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
         if self.stop_motion.is_requested:
             self._begin_halt()
@@ -492,9 +595,13 @@ class ControlSession:
         self.reason = f'{cause.value}: {detail}'
         self.adapted = False
         self.stop_motion.abandon()
+        self.controller.forget_recent()
         self.counts['safe_entries'] += 1
         self._good_states = 0
         self._repeats_left = self.settings.safe_repeats
+        supervisor = self.supervisor
+        self._safe_motion.begin(self.monitor.q + supervisor.unseen, self.monitor.v,
+                                supervisor.slope, supervisor.lies)
 
     def _answer(self, silence: float, dt: float) -> Command | None:
         """Command of the mode; a controller that raises makes the session safe."""
@@ -511,7 +618,7 @@ class ControlSession:
         # Any exception: an arm depends on the answer.
         except Exception as error:
             self._go_safe(Cause.CONTROLLER_FAILED, f'{type(error).__name__}: {error}')
-        return self._send_safe(dt, live=True)
+        return self._send_safe(dt)
 
     def _hold_pose(self, dt: float) -> Command:
         monitor = self.monitor
@@ -549,11 +656,24 @@ class ControlSession:
         return command
 
     def _repeat_safe(self, now: float) -> Command | None:
-        """Safe command where the state of the arm is unknown."""
-        self._repeats_left -= 1
+        """Safe command where the state of the arm is unknown: brake it, then hold it."""
         dt, self._last_sent = now - self._last_sent, now
-        return self._send_safe(dt, live=False)
+        safe = self._safe_motion
+        if not safe.coast(min(dt, self.clock.max_dt)):
+            return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)
+        self._repeats_left -= 1
+        return self._send_safe_at_rest(dt)
 
-    def _send_safe(self, dt: float, *, live: bool) -> Command | None:
-        monitor = self.monitor
-        return self._command_gate.send_safe(monitor.q, monitor.v, dt, self._stamp, live=live)
+    def _send_safe_at_rest(self, dt: float) -> Command | None:
+        """Safe command that may act for ever: damping of an old velocity would become a push."""
+        safe = self._safe_motion
+        return self._command_gate.send_safe(
+            safe.q if self.mode is Mode.SAFE else self.monitor.q, np.zeros(self.robot.n), dt,
+            self._stamp, safe)
+
+    def _send_safe(self, dt: float) -> Command | None:
+        """Safe command that answers the last state."""
+        monitor, supervisor, safe = self.monitor, self.supervisor, self._safe_motion
+        safe.update(monitor.q, monitor.v, supervisor.slope, supervisor.lies, dt,
+                    self.lateness.age)
+        return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)

@@ -12,7 +12,8 @@ import numpy as np
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
-from robot_dynamics.control.session.limits import EffortLimiter, SafeKind
+from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.safe_command import SafeKind
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor

@@ -7,13 +7,15 @@ import pytest
 from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.control.session.limits import EffortLimiter, SafeKind
+from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.session.safe_command import SafeKind
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
+from test.control.session.trusting_supervisor import TrustingSupervisor
 
 JOINTS = ['shoulder', 'elbow', 'wrist']
 
@@ -36,7 +38,8 @@ class Rig:
         gate = StartGate(self.limiter.limit, samples=5, settle_time=0.05,
                          compare_effort=reported.comparable, as_sent=reported.as_sent)
         self.session = ControlSession(robot, self.law, SessionSettings(period=PERIOD, **options),
-                                      limiter=self.limiter, gate=gate)
+                                      limiter=self.limiter, gate=gate,
+                                      supervisor=TrustingSupervisor(robot))
         self.hardware_gravity = self.gravity
         self.now = 10.0
         self.sent = np.zeros(3)

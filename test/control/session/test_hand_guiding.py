@@ -10,6 +10,7 @@ from robot_dynamics.control.session.modes import Cause, Mode
 from robot_dynamics.control.session.session import SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.errors import ControlError, TrajectoryError
+from test.control.session.trusting_supervisor import TrustingSupervisor
 
 PERIOD = 0.004
 POSE = np.array([0.1, 0.2, 0.0])
@@ -24,7 +25,8 @@ class Bench:
                                      period=PERIOD)
         self.session = HandGuidingSession(
             robot, self.law, SessionSettings(period=PERIOD, max_tracking_error=0.2),
-            gate=StartGate(robot.limits.effort, samples=5))
+            gate=StartGate(robot.limits.effort, samples=5),
+            supervisor=TrustingSupervisor(robot))
         self.now, self.q, self.v = 10.0, POSE.copy(), np.zeros(3)
         self.effort = np.zeros(3)
 

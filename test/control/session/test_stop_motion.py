@@ -22,6 +22,7 @@ from robot_dynamics.control.session.stop_motion import (
     stop_times,
 )
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, TrajectoryError
+from test.control.session.trusting_supervisor import TrustingSupervisor
 
 PERIOD = 0.01
 
@@ -37,6 +38,7 @@ class FollowingArm:
         self.session = ControlSession(
             robot, controller, SessionSettings(period=PERIOD, **options),
             gate=StartGate(robot.limits.effort, samples=5),
+            supervisor=TrustingSupervisor(robot),
             stop_motion=StopMotion.for_robot(robot, [4.0, 3.0, 5.0]))
         self.now, self.q, self.v = 100.0, np.array([0.1, 0.2, 0.0]), np.zeros(3)
         self.effort = np.zeros(3)
