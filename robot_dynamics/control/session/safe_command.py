@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""The safe command: what an arm is sent when its states can no longer be trusted.
 
-It must not need the signal that failed. Of a joint whose position and velocity contradict each
-other, the one that `MotionSupervisor` found wrong is replaced: a velocity by that of the
+It must not need the signal that failed. If position and velocity of a joint contradict each other,
+the one that `MotionSupervisor` found wrong is replaced: a velocity by that of the
 positions, a position by the integral of its velocity. Where both are wrong, or no state comes any
 more, the speed is the last one known, decaying as the damping makes it. Otherwise the lower of
 both velocities is damped.
@@ -34,7 +34,7 @@ SAFE_MARGIN = 0.3
 ENERGY_SHARE, ENERGY_SPEED = 0.2, 0.3
 #: Share of these speeds below which an arm is at rest.
 REST_SHARE = 0.02
-#: States in a row whose energy is too high before the next level.
+#: States in a row with too much energy before the next level.
 JUDGED_STATES = 5
 
 

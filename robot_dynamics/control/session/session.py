@@ -56,7 +56,7 @@ LASTING_JUMPS = 5
 #: Largest distance of such positions from one to the next. rad or m.
 SAME_PLACE = 0.1
 #: How far outside the limits of the description an arm may be when control begins. rad or m.
-OUTSIDE = 0.1
+OUTSIDE = 0.2
 #: How long obedience is checked after control has begun to follow. s.
 OBEDIENCE_TIME = 0.5
 #: Shortest state timeout, in periods: a state that comes a little late is not lost.

@@ -107,7 +107,7 @@ class MotionSupervisor:
     ...     if finding is not None:
     ...         break
     >>> k, finding.joint
-    (24, 0)
+    (13, 0)
     """
 
     def __init__(self, robot: Robot):
