@@ -61,20 +61,22 @@ class Outcome:
         return self.after <= 1.1
 
 
-def reference_points(model: Robot, q: FloatArray, joint: int) -> list[TrajectoryPoint]:
-    """Sines about a pose that begin and end at rest."""
+def concerns(fault: str, law: str) -> bool:
+    """Whether a fault means anything to a law: an arm guided by hand follows no reference."""
+    return law != 'gravity' or fault not in ('brake stuck', 'arm stopped')
+
+
+def reference_points(model: Robot, q: FloatArray) -> list[TrajectoryPoint]:
+    """Sines about a pose that grow from rest within half a second."""
     omega = 2.0 * math.pi * FREQUENCY
     amplitude = REFERENCE_SHARE * model.limits.velocity / omega
     points = []
     duration = FAULT_AFTER + WATCHED
     for time in np.arange(0.0, duration, 0.02):
-        # Grows from rest within a quarter of a second.
         grow = min(time / 0.5, 1.0)
-        share, rate = grow**3 * (10 - 15 * grow + 6 * grow**2), 0.0
-        bend = 0.0
-        if grow < 1.0:
-            rate = 30 * grow**2 * (1 - grow)**2 / 0.5
-            bend = 60 * grow * (1 - grow) * (1 - 2 * grow) / 0.25
+        share = grow**3 * (10 - 15 * grow + 6 * grow**2)
+        rate = 30 * grow**2 * (1 - grow)**2 / 0.5
+        bend = 60 * grow * (1 - grow) * (1 - 2 * grow) / 0.25
         s, c = math.sin(omega * time), math.cos(omega * time)
         points.append(TrajectoryPoint(
             time, q + amplitude * share * s, amplitude * (rate * s + share * omega * c),
@@ -134,8 +136,7 @@ class Bench:
             raise RuntimeError(f'not tracking: {self.session.reason}')
         if not self.guided:
             self.session.accept_trajectory(
-                self.model.joint_names, reference_points(self.model, self.session.q_d.copy(),
-                                                         self.joint))
+                self.model.joint_names, reference_points(self.model, self.session.q_d.copy()))
 
 
 def run(arm: str, law: str, rate: float, fault_name: str, **options: Any) -> Outcome:

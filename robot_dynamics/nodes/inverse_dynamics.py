@@ -121,7 +121,8 @@ class InverseDynamicsNode(PlainNode):
         """Build the model and subscribe."""
         values = self.parameters.values
         robot = load_robot(self, values, self.stopped)
-        self._dynamics = Dynamics(robot)
+        with self.stopped.interrupting():
+            self._dynamics = Dynamics(robot)
         # A state may be published by hand, to see its torques.
         self._monitor = JointStateMonitor.for_robot(
             robot, velocity_cutoff=values['velocity_cutoff'], may_freeze=True)

@@ -305,7 +305,12 @@ class CommandGate:
         if not self.has_sent:
             return None
         try:
-            command = self.send(self._safe.effort(q, v, motion), dt, stamp, is_safe=True)
+            wanted = self._safe.effort(q, v, motion)
+            command = self.send(wanted, dt, stamp, is_safe=True)
+            if self._limiter.any_saturated:
+                wanted = wanted.copy()
+                held = self._safe.effort(q, np.zeros_like(q), motion)
+                motion.note_limits(wanted - held, command.effort - held)
         # Any exception: an arm depends on the answer.
         except Exception as error:
             self.safe_error = f'{type(error).__name__}: {error}'

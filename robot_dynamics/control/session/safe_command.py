@@ -109,6 +109,9 @@ class SafeMotion:
         #: Joints without effort.
         self.released: BoolArray = np.zeros(n, dtype=np.bool_)
         self._energy, self._in_row = 0.0, 0
+        self._brakes = False
+        #: Share of the damping that the last command had.
+        self._acting = np.ones(n)
 
     def begin(self, q: FloatArray, v: FloatArray, slope: FloatArray, lies: IntArray) -> None:
         """Begin at a state; arguments as for `update`.
@@ -119,7 +122,7 @@ class SafeMotion:
         self._known = np.where(lies == BOTH, slope, _trusted(v, slope, lies))
         self.v[:] = self._known
         self.released[:] = False
-        self.level, self._in_row = SafeLevel.FULL, 0
+        self.level, self._in_row, self._brakes = SafeLevel.FULL, 0, False
         self._energy = self._kinetic_energy()
 
     def update(self, q: FloatArray, v: FloatArray, slope: FloatArray, lies: IntArray, dt: float,
@@ -136,22 +139,39 @@ class SafeMotion:
             Time since the state before, and its age. s.
         """
         rate = min(self._damping_rate, SAFE_MARGIN / (0.5 * self._period + max(age, 0.0)))
-        damped = self.level is SafeLevel.FULL
-        decayed = self._known * (np.exp(-rate * dt) if damped else 1.0)
+        decayed = self._decayed(rate * dt if self.level is SafeLevel.FULL else 0.0)
         # A velocity that nothing confirms must fall as the damping makes it.
         most = np.maximum(np.abs(self._known) * np.exp(-0.5 * rate * dt), REST_SHARE * self._speed)
+        self._brakes = True
         self._known = np.where(lies == BOTH, decayed, _trusted(v, slope, lies))
         np.clip(self._known, -most, most, out=self._known, where=lies == POSITION)
         self.q[:] = np.where(lies >= POSITION, self.q + self._known * dt, q)
         self._judge()
-        self.v[:] = self._known * (rate / self._damping_rate if damped else 0.0)
+        share = rate / self._damping_rate if self.level is SafeLevel.FULL else 0.0
+        self.v[:] = share * self._known
 
     def coast(self, dt: float) -> bool:
-        """Continue without a state for some time, s; return whether the arm is at rest by then."""
-        self._known = self._known * np.exp(-self._damping_rate * dt)
+        """Continue without a state for some time, s; return whether the arm is at rest by then.
+
+        The first time it counts from the last state, when nothing braked the arm yet.
+        """
+        if self._brakes:
+            self._known = self._decayed(self._damping_rate * dt)
+        self._brakes = True
         self.q += self._known * dt
         self.v[:] = self._known if self.level is SafeLevel.FULL else 0.0
         return bool(np.all(np.abs(self._known) <= REST_SHARE * self._speed))
+
+    def note_limits(self, wanted: FloatArray, sent: FloatArray) -> None:
+        """Note that limits reduced the damping, shape (n,) both, N m or N: it brakes less."""
+        reduced = np.abs(sent) < np.abs(wanted)
+        self._acting[reduced] = sent[reduced] / wanted[reduced]
+
+    def _decayed(self, exponent: float) -> FloatArray:
+        """Speeds after the last command, which may have been reduced by limits."""
+        decayed = self._known * np.exp(-exponent * np.maximum(self._acting, 0.0))
+        self._acting[:] = 1.0
+        return decayed
 
     def _judge(self) -> None:
         """Give up damping, then gravity, where the energy rises."""

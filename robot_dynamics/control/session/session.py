@@ -484,11 +484,9 @@ class ControlSession:
 
     def _change_mode(self, silence: float) -> None:
         """Change the mode after a good state that came after some silence, s."""
-        settings, monitor = self.settings, self.monitor
+        settings = self.settings
         finding = self._supervise()
-        slope = self.supervisor.slope
-        is_fast = self._speed_guard.is_fast(
-            np.where(np.abs(slope) > np.abs(monitor.v), slope, monitor.v))
+        is_fast = self._speed_guard.is_fast(self.supervisor.speed)
         if self.mode is Mode.WAITING:
             outside = self._outside_limits()
             if outside:
@@ -533,7 +531,7 @@ class ControlSession:
         if finding is None and is_late:
             finding = Finding(Cause.ANSWERS_LATE, -1, f'{self.lateness.age:.4f} s, it is stable '
                               f'up to {self.lateness.longest_delay:.4f} s')
-        if finding is None and self.mode in _FOLLOWING:
+        if finding is None and self.mode in _FOLLOWING and not supervisor.is_repeated:
             finding = supervisor.check_following(self.pose, self.q_d, self.limiter.effort,
                                                  monitor.dt)
         if finding is None and monitor.stamp < self._obeys_until and self.has_command:
@@ -659,7 +657,7 @@ class ControlSession:
         """Safe command where the state of the arm is unknown: brake it, then hold it."""
         dt, self._last_sent = now - self._last_sent, now
         safe = self._safe_motion
-        if not safe.coast(min(dt, self.clock.max_dt)):
+        if not safe.coast(min(dt, self.settings.state_timeout)):
             return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)
         self._repeats_left -= 1
         return self._send_safe_at_rest(dt)
@@ -674,6 +672,9 @@ class ControlSession:
     def _send_safe(self, dt: float) -> Command | None:
         """Safe command that answers the last state."""
         monitor, supervisor, safe = self.monitor, self.supervisor, self._safe_motion
-        safe.update(monitor.q, monitor.v, supervisor.slope, supervisor.lies, dt,
-                    self.lateness.age)
+        if supervisor.is_repeated:
+            safe.coast(dt)
+        else:
+            safe.update(monitor.q, monitor.v, supervisor.slope, supervisor.lies, dt,
+                        self.lateness.age)
         return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)

@@ -36,10 +36,10 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
 #: Memory of the consistency test, and the lag of a filtered velocity that it allows. s.
-MEMORY, VELOCITY_LAG = 0.15, 0.02
+MEMORY, VELOCITY_LAG = 0.15, 0.015
 #: Difference of positions that it always allows, of a joint with this speed limit or more (in
 #: proportion for slower joints): noise and resolution. rad or m, rad/s or m/s.
-LEAST_DIFFERENCE, LEAST_AT_SPEED = 0.02, 2.0
+LEAST_DIFFERENCE, LEAST_AT_SPEED = 0.015, 2.0
 #: Time between two states from which on they are not compared. s.
 LONGEST_STEP = 0.05
 #: Inconsistent states in a row that are a fault, not a single wrong measurement.
@@ -64,6 +64,9 @@ VERY_LATE_STATES = 3
 POSITION_JUMP = 0.15
 #: Which measurement of a joint is wrong.
 NONE, VELOCITY, POSITION, BOTH = range(4)
+#: Rows of the memory of `follow`: position, reference and effort when the joint moved last;
+#: impulse beyond that effort and time since; velocity then.
+ANCHOR, REFERENCE, HELD_BY, IMPULSE, BLIND, MOVED_AT = range(6)
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,13 @@ class MotionSupervisor:
     ----------
     slope : ndarray, shape (n,)
         Velocities from positions alone, filtered. rad/s or m/s.
+    speed : ndarray, shape (n,)
+        Of this and the reported velocity the larger size. rad/s or m/s.
     unseen : ndarray, shape (n,)
         Distance that a joint with a frozen encoder may have moved. rad or m.
+    is_repeated : bool
+        Whether the last state repeats a motion: the driver publishes faster than it reads, or has
+        lost its arm, and nothing new is known.
     lies : ndarray of int, shape (n,)
         Which measurement of each joint was found wrong since `begin`: NONE, VELOCITY, POSITION or
         BOTH.
@@ -107,7 +115,7 @@ class MotionSupervisor:
     ...     if finding is not None:
     ...         break
     >>> k, finding.joint
-    (13, 0)
+    (10, 0)
     """
 
     def __init__(self, robot: Robot):
@@ -117,33 +125,33 @@ class MotionSupervisor:
         share = np.where(np.isnan(speed), 1.0, np.minimum(speed / LEAST_AT_SPEED, 1.0))
         self._least = LEAST_DIFFERENCE * share
         self._stuck_distance = STUCK_DISTANCE * share
-        self._effort = np.nan_to_num(robot.limits.effort, nan=np.inf)
+        effort = np.nan_to_num(robot.limits.effort, nan=np.inf)
+        self._friction, self._compared = FRICTION_SHARE * effort, COMPARED_SHARE * effort
         self._dynamics = Dynamics(robot)
-        self.slope = np.zeros(n)
+        self.slope, self.speed = np.zeros((2, n))
         self.lies = np.zeros(n, dtype=np.int64)
+        self.is_repeated = False
         self._jumps = np.zeros((2, n))
         self._lasting_jump = POSITION_JUMP * np.nan_to_num(speed, nan=LEAST_AT_SPEED)
         self._q, self._v, self._difference, self._fast = np.zeros((4, n))
         self._in_row = np.zeros(n, dtype=np.int64)
-        self._anchor, self._reference, self._held_by = np.zeros((3, n))
-        self._impulse, self._moved_at, self._blind, self.unseen = np.zeros((4, n))
+        self._following, self.unseen = np.zeros((6, n)), np.zeros(n)
         self._v_before, self._commanded = np.zeros(n), np.zeros(n)
         self._window, self._stamp = 0.0, -math.inf
-        self._compare = compare.load()
+        self._compare, self._follow = compare.load(), follow.load()
 
     def begin(self, q: FloatArray, stamp: float) -> None:
         """Start over at a position, shape (n,), of a stamp, s; `lies` stay."""
         self._q[:], self._stamp = q, stamp
-        for array in (self._v, self.slope, self._difference, self._fast, self._in_row,
-                      self._jumps):
+        for array in (self._v, self.slope, self.speed, self._difference, self._fast,
+                      self._in_row, self._jumps):
             array[:] = 0
-        self.begin_following(q, q, np.zeros_like(q))
         self._window = -1.0
 
     def begin_following(self, q: FloatArray, q_d: FloatArray, effort: FloatArray) -> None:
         """Expect the arm to follow a reference from here on, where this effort held it."""
-        self._anchor[:], self._reference[:], self._held_by[:] = q, q_d, effort
-        self._impulse[:] = self._moved_at[:] = self._blind[:] = self.unseen[:] = 0.0
+        self._following[:] = self.unseen[:] = 0.0
+        self._following[[ANCHOR, REFERENCE, HELD_BY]] = q, q_d, effort
 
     def check_state(self, q: FloatArray, v: FloatArray, stamp: float) -> Finding | None:
         """Compare a state of a stamp, s, with the one before."""
@@ -151,10 +159,15 @@ class MotionSupervisor:
         if not 0.0 < dt < LONGEST_STEP:
             self.begin(q, stamp)
             self._v[:] = self.slope[:] = v
+            np.abs(v, out=self.speed)
+            return None
+        self.is_repeated = np.array_equal(q, self._q) and np.array_equal(v, self._v) \
+            and bool(np.any(np.abs(v) > STILL))
+        if self.is_repeated:
             return None
         self._stamp = stamp
         joint = self._compare(q, v, dt, self._least, self._q, self._v, self.slope,
-                              self._difference, self._fast, self._in_row, self._jumps,
+                              self.speed, self._difference, self._fast, self._in_row, self._jumps,
                               self._lasting_jump, self.lies)
         if joint < 0:
             return None
@@ -168,36 +181,25 @@ class MotionSupervisor:
         `effort`, shape (n,), is the one commanded since the state before, `dt` seconds earlier, N
         m or N.
         """
-        self._impulse += dt * (effort - self._held_by)
-        self._blind += dt
-        asked = np.abs(q_d - self._reference)
-        moved = np.abs(q - self._anchor) > MOVED_SHARE * np.maximum(asked, self._stuck_distance)
-        if moved.any():
-            self._anchor[moved], self._reference[moved] = q[moved], q_d[moved]
-            self._held_by[moved], self._impulse[moved] = effort[moved], 0.0
-            self._blind[moved] = 0.0
-            self._moved_at[moved] = self._v[moved]
-            asked[moved] = 0.0
-        asked /= self._stuck_distance
-        stuck = (asked > 1.0) & (np.abs(effort - self._held_by) > FRICTION_SHARE * self._effort)
-        if not stuck.any():
+        memory = self._following
+        joint = self._follow(q, self._v, q_d, effort, dt, self._stuck_distance, self._friction,
+                             memory)
+        if joint < 0:
             return None
-        joint = int(np.argmax(stuck * asked))
-        distance = asked[joint] * self._stuck_distance[joint]
-        if not moved.any() and np.count_nonzero(asked > MOVED_SHARE) > 1 \
+        asked = np.abs(q_d - memory[REFERENCE])
+        if np.count_nonzero(asked > MOVED_SHARE * self._stuck_distance) > 1 \
                 and np.abs(self.slope).max() < STILL:
             return Finding(Cause.NOT_FOLLOWING, -1, 'the arm stands still while its reference '
-                           f'moves ({self._names[joint]} by {distance:.3f}); it is in a '
+                           f'moves ({self._names[joint]} by {asked[joint]:.3f}); it is in a '
                            'protective stop, paused, or its effort controller is inactive')
         self.lies[joint] = BOTH
         # The speed that it has, and how far it went, if it is free and its encoder is frozen.
-        inertia = self._dynamics.mass_matrix(q)[joint, joint]
-        self.slope[joint] = self._moved_at[joint] + self._impulse[joint] / inertia
-        self.unseen[joint] = self._blind[joint] * (
-            self._moved_at[joint] + self._impulse[joint] / (3.0 * inertia))
+        gained = memory[IMPULSE, joint] / self._dynamics.mass_matrix(q)[joint, joint]
+        self.slope[joint] = memory[MOVED_AT, joint] + gained
+        self.unseen[joint] = memory[BLIND, joint] * (memory[MOVED_AT, joint] + gained / 3.0)
         return Finding(Cause.NOT_FOLLOWING, joint, f'{self._names[joint]} stays at {q[joint]:.3f} '
-                       f'while its reference moved by {distance:.3f}; its brake is closed, its '
-                       'encoder is frozen, or friction is stronger than the feedback')
+                       f'while its reference moved by {asked[joint]:.3f}; its brake is closed, '
+                       'its encoder is frozen, or friction is stronger than the feedback')
 
     def check_obedience(self, q: FloatArray, v: FloatArray, dt: float,
                         effort: FloatArray) -> Finding | None:
@@ -217,7 +219,7 @@ class MotionSupervisor:
         commanded = self._commanded / self._window
         acting = self._dynamics.inverse_dynamics(q, v, (v - self._v_before) / self._window)
         against = (acting * np.sign(commanded) < REVERSED_SHARE * np.abs(commanded)) \
-            & (np.abs(commanded) > COMPARED_SHARE * self._effort) & (np.abs(v) > STILL)
+            & (np.abs(commanded) > self._compared) & (np.abs(v) > STILL)
         if not against.any():
             return None
         joint = int(np.argmax(against * np.abs(commanded)))
@@ -252,9 +254,9 @@ class LatenessCounter:
 
 
 @kernel('i8(f8[::1], f8[::1], f8, f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], '
-        'i8[::1], f8[:, ::1], f8[::1], i8[::1])')
-def compare(q, v, dt, least, q_before, v_before, slope, difference, fast, in_row, jumps,
-            lasting_jump, lies):
+        'f8[::1], i8[::1], f8[:, ::1], f8[::1], i8[::1])')
+def compare(q, v, dt, least, q_before, v_before, slope, speed, difference, fast, in_row,
+            jumps, lasting_jump, lies):
     """Update slopes and differences; return the joint that is most inconsistent, or -1.
 
     `fast` is the largest recent speed that both agree on. `jumps` are the largest recent changes
@@ -271,6 +273,7 @@ def compare(q, v, dt, least, q_before, v_before, slope, difference, fast, in_row
         slope[i] += blend * (step / dt - slope[i])
         difference[i] = keep * difference[i] + step - 0.5 * (v[i] + v_before[i]) * dt
         q_before[i], v_before[i] = q[i], v[i]
+        speed[i] = max(abs(v[i]), abs(slope[i]))
         fast[i] = max(keep * fast[i], min(abs(v[i]), abs(slope[i])))
         excess = abs(difference[i]) / (least[i] + VELOCITY_LAG * fast[i])
         in_row[i] = in_row[i] + 1 if excess > 1.0 else 0
@@ -280,4 +283,24 @@ def compare(q, v, dt, least, q_before, v_before, slope, difference, fast, in_row
             lies[i] = POSITION if jumps[0, i] > max(lasting_jump[i], jumps[1, i]) else VELOCITY
         if excess > worst:
             worst, joint = excess, i
+    return joint
+
+
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], f8[::1], f8[:, ::1])')
+def follow(q, v, q_d, effort, dt, distance, friction, memory):
+    """Update the memory; return the joint that its reference left behind farthest, or -1.
+
+    `distance` and `friction` are those of a reference and of an effort after which a joint has to
+    move.
+    """
+    worst, joint = 1.0, -1
+    for i in range(q.size):
+        memory[IMPULSE, i] += dt * (effort[i] - memory[HELD_BY, i])
+        memory[BLIND, i] += dt
+        asked = abs(q_d[i] - memory[REFERENCE, i])
+        if abs(q[i] - memory[ANCHOR, i]) > MOVED_SHARE * max(asked, distance[i]):
+            memory[ANCHOR, i], memory[REFERENCE, i], memory[HELD_BY, i] = q[i], q_d[i], effort[i]
+            memory[IMPULSE, i], memory[BLIND, i], memory[MOVED_AT, i] = 0.0, 0.0, v[i]
+        elif asked > worst * distance[i] and abs(effort[i] - memory[HELD_BY, i]) > friction[i]:
+            worst, joint = asked / distance[i], i
     return joint

@@ -9,6 +9,7 @@ class TrustingSupervisor(MotionSupervisor):
 
     def check_state(self, q, v, stamp):
         self.slope[:] = v
+        self.speed[:] = abs(v)
 
     def check_following(self, q, q_d, effort, dt):
         pass
