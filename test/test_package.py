@@ -104,7 +104,7 @@ def test_entry_points_can_be_called(setup_arguments):
 
 def test_every_node_has_an_entry_point(setup_arguments):
     nodes = {path.stem for path in (ROOT / 'robot_dynamics' / 'nodes').glob('*.py')
-             if '\ndef main(' in path.read_text()}
+             if '\nmain = ' in path.read_text()}
     scripts = {script.partition('=')[0].strip()
                for script in setup_arguments['entry_points']['console_scripts']}
     assert scripts == nodes | {'robot-dynamics'}

@@ -113,7 +113,7 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
             parameters = [number(x) for x in description.parameters.ravel()]
         else:
             inputs.append(Input('pi', parameter_symbols(description), 'inertial parameters, ten '
-                                'a body: ' + ', '.join(PARAMETER_SUFFIXES)))
+                                'per body: ' + ', '.join(PARAMETER_SUFFIXES)))
             parameters = [*tape.symbols(inputs[-1].group, inputs[-1].names)]
     if description.units:
         inputs.append(Input(CONSTANTS, tuple(description.units), 'lengths, m, and gravity, m/s^2'))

@@ -4,7 +4,7 @@
  *
  * Inputs and outputs are those of the equations of the same names in
  * robot_dynamics/dynamics/kernels; `robot` is gravity, the armature of its joints, and
- * its inertial parameters. Defined before this text: JOINTS, BODIES, INERTIAL (ten a body),
+ * its inertial parameters. Defined before this text: JOINTS, BODIES, INERTIAL (ten per body),
  * the codes of joint terms, the runs of zeros of the regressor, the tree, and the kernels.
  */
 
