@@ -47,21 +47,22 @@ REASONS = {
     Cause.STATES_STOPPED.value: f'see joint states above; then {_RESTART}, or set resume_after',
     Cause.STATES_SLOW.value: f'see their rate above; then {_RESTART}',
     Cause.ANSWERS_LATE.value: 'see this machine below, and whether the clocks of driver and '
-                              'controller agree: states are older than the springs allow; a '
+                              'controller agree: states are older than the feedback tolerates; a '
                               'higher rate, softer gains or a machine without other load help',
     Cause.CLOCK_JUMPED.value: f'keep clocks steady (chrony slews, ntpdate jumps); then {_RESTART}',
     Cause.TOO_FAST.value: 'see the rate of joint states above and this machine below: feedback '
                           f'that comes too late makes the arm oscillate; then {_RESTART}',
     Cause.FAR_FROM_REFERENCE.value: 'does the arm follow its commands, and is the reference '
                                     f'within its limits? Then {_RESTART}',
-    Cause.INCONSISTENT.value: 'check the encoder and the velocity of this joint: plot its position '
-                              f'and velocity; then {_RESTART}',
+    Cause.INCONSISTENT.value: 'plot position and velocity of this joint, and check its encoder; '
+                              f'then {_RESTART}',
     Cause.POSITION_JUMPED.value: 'check the encoder of this joint and whether the driver lost its '
                                  f'zero position; then {_RESTART}',
     Cause.NOT_FOLLOWING.value: 'check its brake, its drive and its encoder; if friction is '
                                f'stronger than the feedback, raise the gains; then {_RESTART}',
-    Cause.MOVES_AGAINST.value: 'check the wiring and the sign of the effort of this joint, and the '
-                               f'order of the joints in the effort controller; then {_RESTART}',
+    Cause.MOVES_AGAINST.value: 'check the wiring and the sign of the effort of this joint, and '
+                               'the order of joints in the effort controller; then '
+                               f'{_RESTART}',
     Cause.CONTROLLER_STOPS.value: 'its log has the reason: check the arm and its payload; then '
                                   f'{_RESTART}',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',
