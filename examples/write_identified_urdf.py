@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics import Dynamics, Robot, identify
 from robot_dynamics.control import exciting_fourier
 from robot_dynamics.identification import dataset_from_arrays, make_outputs
+from robot_dynamics.report import write_files
 
 URDF = Path(__file__).parents[1] / 'urdf' / 'planar_2r.urdf'
 
@@ -30,8 +31,8 @@ def main() -> None:
     outputs = make_outputs(identify(dataset, described), dataset, URDF.read_text())
     for name, content in outputs.files.items():
         print(f'{name}: {len(content)} bytes')
-        if len(sys.argv) > 1:
-            (Path(sys.argv[1]) / name).write_bytes(content)
+    if len(sys.argv) > 1:
+        write_files(sys.argv[1], outputs.files)     # never over a file of yours
 
     better = Robot.from_urdf(outputs.files['identified.urdf'])
     for name, robot in (('described', described), ('identified', better), ('true', arm)):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         BringupError,
         ControlError,
         DimensionError,
+        FileError,
         Finding,
         InertiaError,
         ModelError,
@@ -61,10 +62,10 @@ __version__ = '0.1.0'
 __all__ = [
     'AdaptiveController', 'BackendError', 'BringupError', 'ComputedTorqueController',
     'ControlError', 'DimensionError', 'Dynamics', 'ElasticDynamics', 'ElasticPDController',
-    'ElasticRobot', 'FeedforwardLQController', 'Finding', 'GuidingController', 'InertiaError',
-    'JointType', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'PDGravityController',
-    'ParameterError', 'RecordingError', 'Robot', 'RobotDynamicsError', 'Severity',
-    'SimulationError', 'StateError', 'StopRequestedError', 'TrajectoryError',
+    'ElasticRobot', 'FeedforwardLQController', 'FileError', 'Finding', 'GuidingController',
+    'InertiaError', 'JointType', 'ModelError', 'ModelTypeError', 'NoCompilerError',
+    'PDGravityController', 'ParameterError', 'RecordingError', 'Robot', 'RobotDynamicsError',
+    'Severity', 'SimulationError', 'StateError', 'StopRequestedError', 'TrajectoryError',
     'UnknownNameError', '__version__', 'identify', 'load_dataset', 'with_payload',
     'with_scaled_masses',
 ]

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 __all__ = [
-    'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'Finding',
+    'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'FileError', 'Finding',
     'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'ParameterError',
     'RecordingError', 'RobotDynamicsError', 'Severity', 'SimulationError', 'StateError',
     'StopRequestedError', 'TrajectoryError', 'UnknownNameError',
@@ -122,6 +122,10 @@ class SimulationError(RobotDynamicsError, RuntimeError):
 
 class RecordingError(RobotDynamicsError):
     """A recording cannot be written or read."""
+
+
+class FileError(RobotDynamicsError):
+    """A file cannot be written, or one of the user is in its place."""
 
 
 class BringupError(RobotDynamicsError, RuntimeError):

@@ -19,6 +19,7 @@ from fuzzing import bags, mcap, mutate_bytes, mutate_data, mutate_xml, odd, seed
 from fuzzing.bags import Message
 from fuzzing.judge import ACCEPTED, promise
 from fuzzing.kind import Mutated
+from robot_dynamics.files import MARKS
 from robot_dynamics.nodes.recorder import Progress
 from robot_dynamics.report.run_page import build_report
 
@@ -61,7 +62,7 @@ class Recordings(Mutated):
         json.loads(listening.line(1))
         single = folder / next(iter(files), '') if len(files) == 1 else folder
         build_report(single, output, draw=drawn)
-        promise({path.name for path in output.iterdir()} <= {'report.html', 'report.png'},
+        promise({path.name for path in output.iterdir()} <= {'report.html', 'report.png', MARKS},
                 'other files than the report')
         promise({path.name for path in folder.iterdir()} == set(files), 'the recording changed')
         return ACCEPTED

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from robot_dynamics.bringup.ros_environment import one_thread
 from robot_dynamics.errors import RobotDynamicsError
 
 #: Commands with a module of their own, and their line in ``--help``. Only the module of the
@@ -44,10 +45,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # Arm-sized matrices gain nothing from BLAS threads, which wait for each other at each of
-    # thousands of small products. numpy reads these variables when it is imported.
-    for name in ('OPENBLAS_NUM_THREADS', 'OMP_NUM_THREADS', 'MKL_NUM_THREADS'):
-        os.environ.setdefault(name, '1')
+    os.environ.update(one_thread(os.environ))
     parser = make_parser(given[:1])
     if not given:
         parser.print_help()

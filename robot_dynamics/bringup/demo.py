@@ -35,10 +35,11 @@ from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.session.modes import Mode
-from robot_dynamics.errors import BringupError
+from robot_dynamics.errors import BringupError, FileError
+from robot_dynamics.files import require_own_folder, require_replaceable
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.run_page import Story, build_report
+from robot_dynamics.report.run_page import PAGE, PICTURE, Story, build_report
 from robot_dynamics.report.summary import table, unit_of, verdict
 
 #: Folder of recording, report and picture.
@@ -81,8 +82,9 @@ class Plan:
         return find_controller(self.system.controller).learns
 
     def processes(self) -> tuple[NodeProcess, ...]:
-        """Processes of the system."""
-        return self.system.processes()
+        """Processes of the system; the demo ends with its recorder, which reports progress."""
+        recorder, *others = self.system.processes()
+        return replace(recorder, essential=True), *others
 
 
 def say(text: str) -> None:
@@ -157,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
-    check_writable(plan.output)
+    check_output(plan)
     require_ros()
     # Nodes compile missing kernels too; compiled here, the user sees what takes long.
     processes = plan.processes()
@@ -171,15 +173,18 @@ def run(options: argparse.Namespace) -> int:
     return report(plan)
 
 
-def check_writable(folder: Path) -> None:
-    """Raise `BringupError` for a folder that cannot be written, before anything runs."""
+def check_output(plan: Plan) -> None:
+    """Raise `FileError` where results cannot be written, before anything runs."""
+    folder = plan.output
+    require_replaceable(folder, (PAGE, PICTURE))
+    require_own_folder(plan.recording)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise BringupError(f'cannot be written ({error.strerror})', subject=str(folder),
-                           remedy='name another folder with --output') from error
+        raise FileError(f'cannot be written ({error.strerror})', subject=str(folder),
+                          remedy='name another folder with --output') from error
 
 
 def report(plan: Plan) -> int:
@@ -349,6 +354,7 @@ def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
     plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,
                      rate=system.rate, seed=system.seed, seconds=parse_number('seconds', seconds),
                      output=Path(output))
+    check_output(plan)
     first, *others = plan.processes()
     recorder = node_action(replace(first, essential=False, output='log'))
     watch = Watch(plan)

@@ -26,8 +26,8 @@ MOST_PERIODS = 1000
 #: Default and text of the launch arguments beside those of a system.
 EXCITATION_ARGUMENTS = {
     'plan': ('', 'File of the plan, written by robot-dynamics excite.'),
-    'output': ('excitation-recording', 'Folder of the recording; an existing one is replaced. '
-               'Empty records nothing.'),
+    'output': ('excitation-recording', 'Folder of the recording; an earlier recording of this '
+               'package is replaced, anything else is an error. Empty records nothing.'),
     'periods': ('1', 'Number of times that the motion is played.'),
     'config': ('', 'Parameter file of the excitation node; config/excitation.yaml of this '
                'package by default.'),

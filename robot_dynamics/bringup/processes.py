@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 import robot_dynamics
-from robot_dynamics.bringup.ros_environment import dds_environment, is_secure
+from robot_dynamics.bringup.ros_environment import dds_environment, is_secure, one_thread
 from robot_dynamics.errors import BringupError
 from robot_dynamics.model.shipped import candidate_folders
 from robot_dynamics.model.yaml_text import read_yaml
@@ -182,9 +182,7 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """
     environment = dict(os.environ if base is None else base)
     environment.update(dds_environment(environment))
-    # Arm-sized matrices gain nothing from BLAS threads, which would compete for the cores.
-    environment.setdefault('OPENBLAS_NUM_THREADS', '1')
-    environment.setdefault('OMP_NUM_THREADS', '1')
+    environment.update(one_thread(environment))
     environment['PYTHONUNBUFFERED'] = '1'
     # A checkout need not be installed to be run.
     root = str(Path(robot_dynamics.__file__).resolve().parents[1])

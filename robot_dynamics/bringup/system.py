@@ -146,7 +146,9 @@ class System:
         """
         nodes = []
         if self.record is not None:
-            nodes.append(self.node('recorder', {'output': str(self.record)}, stop_timeout=20.0))
+            # A full disk ends the recorder only: the arm stays under control.
+            nodes.append(self.node('recorder', {'output': str(self.record)}, stop_timeout=20.0,
+                                   essential=False))
         if self.plant != NO_PLANT:
             self._plant()  # raises where the file has no section for the arm
             nodes.append(self.node(_ARM, {
@@ -246,13 +248,14 @@ class System:
         return timeouts
 
     def node(self, name: str, parameters: Parameters, *, module: str = '',
-             files: tuple[Path, ...] = (), stop_timeout: float = 5.0) -> NodeProcess:
+             files: tuple[Path, ...] = (), stop_timeout: float = 5.0, essential: bool = True
+             ) -> NodeProcess:
         """Process of a node of this system, with the parameters that all nodes share."""
         return NodeProcess(
             name, module, self.namespace, files,
             parameters={'use_sim_time': self.use_sim_time, 'spin': self.spin, **parameters,
                         **self.parameters.get(name, {})},
-            stop_timeout=stop_timeout)
+            essential=essential, stop_timeout=stop_timeout)
 
 
 def find_controller(name: str) -> Controller:

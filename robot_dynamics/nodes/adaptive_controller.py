@@ -22,7 +22,8 @@ from robot_dynamics.control.feedback.gains import (
 from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_report
 from robot_dynamics.control.session.modes import Mode
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import FileError, ParameterError
+from robot_dynamics.files import require_replaceable
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
 from robot_dynamics.nodes.controller.parameters import (
@@ -143,9 +144,13 @@ class AdaptiveControllerNode(EffortControllerNode):
             known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
             period=1.0 / values['rate'], delay=values['delay'],
             allow_unphysical=values['allow_unphysical'])
-        if path := _estimates_file(values):
-            law.restore(path)
-            self.get_logger().info(f'estimates restored from {path}')
+        if source := _estimates_file(values):
+            law.restore(source)
+            self.get_logger().info(f'estimates restored from {source}')
+        if values['estimates.save_to']:
+            # Now, not after the motion, when the estimates would be lost.
+            path = Path(values['estimates.save_to'])
+            require_replaceable(path.parent, (path.name,))
         return law
 
     def build(self) -> None:
@@ -170,7 +175,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         try:
             self.law.save(path)
             self.get_logger().info(f'estimates saved to {path}')
-        except ParameterError as error:
+        except (FileError, ParameterError) as error:
             self.get_logger().error(f'estimates not saved: {error}')
 
     def before_cycle(self) -> None:

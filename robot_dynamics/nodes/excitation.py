@@ -88,8 +88,8 @@ TABLE = (
               read_only=True),
     Parameter('lead', 0.1, 'Time from the measured pose to the start of the motion.', 's', 0.0,
               5.0, read_only=True),
-    Parameter('output', '', 'Folder of the recording; an existing one is replaced. Empty for '
-              'none.', read_only=True),
+    Parameter('output', '', 'Folder of the recording; an earlier recording of this node is '
+              'replaced, anything else is an error. Empty for none.', read_only=True),
     *recording_parameters(RECORDED),
 )
 

@@ -33,8 +33,8 @@ DEFAULT_TOPICS = (
 )
 
 TABLE = (
-    Parameter('output', '', 'Folder of the recording; an existing recording is replaced.',
-              read_only=True),
+    Parameter('output', '', 'Folder of the recording; an earlier recording of this node is '
+              'replaced, anything else is an error.', read_only=True),
     *recording_parameters(DEFAULT_TOPICS),
     Parameter('progress_period', 0.0, 'Time between two lines of progress in JSON on stdout; 0 '
               'for none.', 's', 0.0, 3600.0, read_only=True),

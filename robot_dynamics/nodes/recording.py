@@ -8,13 +8,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import FileError, RecordingError
+from robot_dynamics.files import mark_open, mark_written, remove_own_folder
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.messages import PolledSubscription
 from robot_dynamics.nodes.ros.node import NodeParts
@@ -40,8 +42,8 @@ def recording_parameters(topics: Sequence[str]) -> tuple[Parameter, ...]:
 class TopicRecording:
     """Subscribes to topics and passes their serialised messages to a `BagWriter`.
 
-    A node that has been started closes it at the end. An existing recording in the folder is
-    replaced; topics are recorded as soon as they have a publisher; `note` is called with topic,
+    A node that has been started closes it at the end. A recording of this package in the folder
+    is replaced; topics are recorded as soon as they have a publisher; `note` is called with topic,
     type and data of each message.
     """
 
@@ -92,9 +94,7 @@ class TopicRecording:
                 if self._note is not None:
                     self._note(name, self._types[name], data)
         if self.writer.failure is not None:
-            raise RecordingError(f'cannot be written any more ({self.writer.failure})',
-                                 subject=str(self.writer.folder),
-                                 remedy='check the space left on the disk')
+            raise self.writer.failed()
 
     def close(self) -> None:
         """Fetch the last messages and close the recording."""
@@ -135,8 +135,6 @@ def _message_type(topic: Topic) -> type:
                              remedy=f'install {package} or leave the topic out') from error
 
 
-#: Files of a rosbag2 folder; nothing else is ever removed.
-_BAG_SUFFIXES = ('.mcap', '.db3')
 _METADATA = 'metadata.yaml'
 
 #: Version of the metadata file: the newest that Humble's ``ros2 bag`` reads, too.
@@ -157,7 +155,8 @@ class BagWriter:
 
     `write` passes a message to a thread, so that a slow disk does not stop the node. When more
     than the capacity waits, messages are dropped and counted. Raises a RecordingError where
-    rosbags is missing or the folder is not a recording.
+    rosbags is missing, and a FileError where the folder cannot be written or has files of the
+    user.
     """
 
     def __init__(self, folder: Path, *, capacity: int = 64 * 1024 * 1024):
@@ -171,14 +170,16 @@ class BagWriter:
         self._capacity = capacity
         self._typestore = get_typestore(Stores.LATEST)
         try:
-            self._writer = Writer(_emptied(folder), version=_METADATA_VERSION,
+            remove_own_folder(folder)
+            self._writer = Writer(folder, version=_METADATA_VERSION,
                                   storage_plugin=StoragePlugin.MCAP)
             self._writer.open()
+            mark_open(folder, (_METADATA, *(path.name for path in folder.iterdir())))
         # ValueError: not a path. WriterError: another process has made the folder meanwhile.
         except (OSError, ValueError, WriterError) as error:
             reason = getattr(error, 'strerror', None) or str(error)
-            raise RecordingError(f'cannot be written ({reason})', subject=str(folder),
-                                 remedy='give a folder that can be written') from error
+            raise FileError(f'cannot be written ({reason})', subject=str(folder),
+                              remedy='give a folder that can be written') from error
         self._connections: dict[str, Any] = {}
         # Each counter is written by one thread, so neither needs a lock.
         self._bytes_handed_over = 0
@@ -230,13 +231,22 @@ class BagWriter:
 
         Raises a RecordingError when not everything could be written.
         """
-        self._queue.put(self._writer.close)
+        def close() -> None:
+            self._writer.close()
+            mark_written(self.folder)
+
+        self._queue.put(close)
         self._queue.put(None)
         self._thread.join()
         if self.failure is not None:
-            raise RecordingError(f'could not be written to the end ({self.failure})',
-                                 subject=str(self.folder),
-                                 remedy='check the space left on the disk') from self.failure
+            raise self.failed() from self.failure
+
+    def failed(self) -> RecordingError:
+        """Error for a recording that could not be written to its end."""
+        reason = getattr(self.failure, 'strerror', None) or self.failure
+        return RecordingError(f'cannot be written any more ({reason})', subject=str(self.folder),
+                              remedy='check the space left on the disk; what was recorded before '
+                                     'can be read')
 
     def _run(self) -> None:
         """Run the queued actions in order, until the end is queued."""
@@ -245,31 +255,11 @@ class BagWriter:
                 action()
             except Exception as error:  # a full disk, above all
                 self.failure = error
+                # Without index and metadata, which need space. Half a record at the end is no
+                # obstacle for `robot_dynamics.recordings`.
+                with suppress(Exception):
+                    self._writer.abort()
                 return
-
-
-def _emptied(folder: Path) -> Path:
-    """Remove an old recording; reject a folder with anything else.
-
-    Only files that were checked are removed, one by one: targets of links stay, and so do files
-    that appear meanwhile.
-    """
-    if folder.is_symlink():
-        raise RecordingError('must be a folder, is a symbolic link', subject=str(folder),
-                             remedy='give the folder itself as output')
-    if not folder.exists():
-        return folder
-    entries = list(folder.iterdir()) if folder.is_dir() else [folder]
-    foreign = [entry.name for entry in entries
-               if not entry.is_file() or folder == entry
-               or (entry.name != _METADATA and entry.suffix not in _BAG_SUFFIXES)]
-    if foreign:
-        raise RecordingError(f'exists and contains {foreign[0]}, which is not part of a recording',
-                             subject=str(folder), remedy='give another folder as output')
-    for entry in entries:
-        entry.unlink()
-    folder.rmdir()
-    return folder
 
 
 def _rosbags_qos(profile: QoSProfile) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 
 from robot_dynamics.errors import RecordingError, RobotDynamicsError
 from robot_dynamics.model.yaml_text import read_yaml
-from robot_dynamics.recordings.mcap_file import McapFile, decompressed
+from robot_dynamics.recordings.mcap_file import Budget, McapFile, decompressed
 from robot_dynamics.recordings.sqlite_file import SqliteFile
 
 #: Largest size of all messages of a recording together, and of one of them, in bytes.
@@ -30,7 +30,7 @@ MAX_TOTAL, MAX_MESSAGE = 2 * 2**30, 64 * 2**20
 BATCH = 4 * 2**20
 
 _METADATA = 'metadata.yaml'
-_KINDS: Mapping[str, type[McapFile | SqliteFile]] = {'.mcap': McapFile, '.db3': SqliteFile}
+_MCAP, _SQLITE = '.mcap', '.db3'
 _REMEDY = 'give the folder of a rosbag2 recording, or record it again'
 
 #: From the topics of a recording with their types to the wanted topics with the required
@@ -81,8 +81,8 @@ def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
     path = Path(path)
     wanted, files, compressed = _opened(path, choose)
     with _readable(path):
-        messages = sorted(_bounded(files, wanted, path), key=itemgetter(1))
-    return _deserialised(messages, wanted, compressed)
+        messages = sorted(_bounded(files, wanted, compressed, path), key=itemgetter(1))
+    return _deserialised(messages, wanted)
 
 
 def stream_topics(path: Path, choose: Choice, report: Report | None = None
@@ -96,8 +96,7 @@ def stream_topics(path: Path, choose: Choice, report: Report | None = None
     """
     wanted, files, compressed = _opened(path, choose, report)
     with _readable(path):
-        for name, time, data in _bounded(files, wanted, path):
-            yield name, time, decompressed(data, 'zstd', MAX_MESSAGE) if compressed else data
+        yield from _bounded(files, wanted, compressed, path)
 
 
 def stream_batches(path: Path, choose: Choice, report: Report | None = None
@@ -121,7 +120,7 @@ def stream_batches(path: Path, choose: Choice, report: Report | None = None
         for file in files:
             # This loop runs a million times.
             for name, _, written in file.messages(wanted):
-                data = decompressed(written, 'zstd', MAX_MESSAGE) if compressed else written
+                data = _decompressed(name, written) if compressed else written
                 waiting[name].append(data)
                 size += len(data)
                 if size > BATCH:
@@ -171,14 +170,16 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
         if not (file.is_file() or file.is_dir()):
             raise RecordingError(f'contains {file.name}, which is not a regular file',
                                  subject=str(path), remedy=_REMEDY)
-    found = [file for file in inside if file.suffix in _KINDS and file.is_file()]
+    found = [file for file in inside if file.suffix in (_MCAP, _SQLITE) and file.is_file()]
     if not found:
         raise RecordingError('contains no MCAP or SQLite file', subject=str(path),
                              remedy='decompress it: zstd -d FILE' if any(
                                  file.suffix == '.zstd' for file in inside) else _REMEDY)
     metadata = path / _METADATA
     compressed = path.is_dir() and metadata.is_file() and _compresses_messages(metadata)
-    return [_KINDS[file.suffix](file, report) for file in found], compressed
+    budget = Budget(path, sum(file.stat().st_size for file in found))
+    return [McapFile(file, report, budget) if file.suffix == _MCAP else SqliteFile(file, report)
+            for file in found], compressed
 
 
 def _by_numbers(path: Path) -> tuple[tuple[int, int, str], ...]:
@@ -198,16 +199,29 @@ def _compresses_messages(metadata: Path) -> bool:
         and str(information.get('compression_mode', '')).lower() == 'message'
 
 
-def _bounded(files: list[McapFile | SqliteFile], wanted: Mapping[str, str | None], path: Path
-             ) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the wanted messages, empty where the times are enough."""
+def _bounded(files: list[McapFile | SqliteFile], wanted: Mapping[str, str | None],
+             compressed: bool, path: Path) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the wanted messages, decompressed, and empty where the times are enough."""
     total = 0
     for file in files:
         for name, time, data in file.messages(wanted):
-            kept = b'' if wanted[name] is None else data
+            kept = b'' if wanted[name] is None else \
+                _decompressed(name, data) if compressed else data
             total += len(kept)
             _check_total(total, path)
             yield name, time, kept
+
+
+def _decompressed(topic: str, data: bytes) -> bytes:
+    """A message that is compressed by itself, at most `MAX_MESSAGE` bytes of it."""
+    try:
+        return decompressed(data, 'zstd', MAX_MESSAGE)
+    except RecordingError:
+        raise
+    # The library has exceptions of its own.
+    except Exception as error:
+        raise RecordingError(f'has a damaged message: {error}', subject=f'topic {topic}',
+                             remedy=_REMEDY) from error
 
 
 def _check_total(total: int, path: Path) -> None:
@@ -216,18 +230,15 @@ def _check_total(total: int, path: Path) -> None:
                              subject=str(path), remedy='record less at a time')
 
 
-def _deserialised(messages: list[tuple[str, int, bytes]], wanted: Mapping[str, str | None],
-                  compressed: bool) -> dict[str, Topic]:
+def _deserialised(messages: list[tuple[str, int, bytes]], wanted: Mapping[str, str | None]
+                  ) -> dict[str, Topic]:
     store = _type_store()
     topics = {name: Topic() for name in wanted}
     for name, time, data in messages:
         topic, kind = topics[name], wanted[name]
         if kind is not None:
             try:
-                plain = decompressed(data, 'zstd', MAX_MESSAGE) if compressed else data
-                topic.messages.append(store.deserialize_cdr(plain, kind))
-            except RecordingError:
-                raise
+                topic.messages.append(store.deserialize_cdr(data, kind))
             # rosbags raises any exception of Python for damaged bytes.
             except Exception as error:
                 raise RecordingError(f'has a damaged message, number {len(topic.messages)}',

@@ -3,7 +3,8 @@
 
 A recorder that was killed leaves a file without end and index, but with all messages.
 So neither is needed here. Every length is compared with the rest of the file, and every
-chunk with its limit, before anything is read.
+chunk with its limit, before anything is read. All chunks together are limited as well: a
+file of megabytes may otherwise stand for days of reading.
 
 The format: Foxglove, "MCAP file format specification", version 0.
 """
@@ -26,26 +27,62 @@ MAX_CHUNK = MAX_RECORD = 64 * 2**20
 _MAGIC = b'\x89MCAP0\r\n'
 _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END = 3, 4, 5, 6, 15
 _TOPICS = (_SCHEMA, _CHANNEL)
-# Not a record: the file ended without an end record.
-_END = -1
+# Not records: the file ended within a chunk, and without an end record.
+_CUT_CHUNK, _END = -2, -1
 _RECORD = struct.Struct('<BQ')
 _MESSAGE_HEAD = struct.Struct('<HIQQ')
 _CHUNK_HEAD = struct.Struct('<QQQI')
 _TWO_NUMBERS = struct.Struct('<HH')
 _REMEDY = 'record it again'
 
+#: Bytes that all compressed chunks of a recording may have: a part for any recording, and a
+#: part for each of its bytes. States of an arm at rest are compressed to a tenth or so.
+MAX_UNPACKED, MOST_FROM_A_BYTE = 2**30, 100
+#: A record takes as long to skip as so many bytes to decompress.
+_RECORD_COST = 256
+
 Record = tuple[int, bytes]
 Report = Callable[[RecordingError], None]
+
+
+class Budget:
+    """Bytes that the compressed chunks of a recording may still have.
+
+    ``size`` is that of its files.
+    """
+
+    def __init__(self, path: Path, size: int):
+        self._path, self._limit = path, MAX_UNPACKED + MOST_FROM_A_BYTE * size
+        self._left = self._limit
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether more was taken than there is."""
+        return self._left < 0
+
+    def take(self, amount: int) -> None:
+        """Take some bytes; a `RecordingError` where they are too many."""
+        self._left -= amount
+        if self.is_spent:
+            raise RecordingError('is much larger decompressed than recordings of its size: more '
+                                 f'than {self._limit // 2**20} MiB', subject=str(self._path),
+                                 remedy='if that is right, convert it to a recording without '
+                                        'compression, or with joint states and commands only: '
+                                        'ros2 bag convert')
 
 
 class McapFile:
     """The topics and messages of an MCAP file, a regular file.
 
     ``report`` is called with each part that is damaged or missing, which is then left out.
+    ``budget`` is that of the recording, of this file alone by default.
     """
 
-    def __init__(self, path: Path, report: Report | None = None):
+    def __init__(self, path: Path, report: Report | None = None, budget: Budget | None = None):
         self._path, self._report = path, report
+        #: None from the second time on: the file is the same.
+        self._budget: Budget | None = \
+            Budget(path, path.stat().st_size) if budget is None else budget
 
     def topics(self) -> dict[str, str]:
         """Type of each topic, ``package/msg/Name``; a damaged file is a `RecordingError`."""
@@ -55,6 +92,7 @@ class McapFile:
         quiet = None if self._report is None else _ignore
         for code, body in self._records(_TOPICS, quiet):
             self._add_topic(code, body, schemas, channels)
+        self._budget = None
         return dict(channels.values())
 
     def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
@@ -96,6 +134,8 @@ class McapFile:
                 if code == _END and report is not None:
                     report(self._damaged(f'it is truncated after {size} bytes: its recorder '
                                          'was stopped, or the copy is incomplete'))
+                if code == _CUT_CHUNK:
+                    yield from _start_of_chunk(stream.read(min(length, MAX_RECORD)), wanted)
                 if code == _CHUNK or code in wanted:
                     if length > MAX_RECORD:
                         raise self._damaged(f'a record has {length} bytes')
@@ -109,7 +149,7 @@ class McapFile:
         try:
             yield from self._unpacked(body, wanted)
         except RecordingError as error:
-            if report is None:
+            if report is None or (self._budget is not None and self._budget.is_spent):
                 raise
             report(error)
 
@@ -124,11 +164,15 @@ class McapFile:
         data = body[place + 8:place + 8 + length]
         if size > MAX_CHUNK:
             raise self._damaged(f'a chunk has {size} bytes, more than {MAX_CHUNK}')
+        budget = self._budget if compression else None
+        if budget is not None:
+            budget.take(size)
         content = self._decompressed(data, compression, size)
         if len(content) != size or (checksum and crc32(content) != checksum):
             raise self._damaged('a chunk differs from its checksum')
-        place = 0
+        place = count = 0
         while place + _RECORD.size <= size:
+            count += 1
             code, length = _RECORD.unpack_from(content, place)
             place += _RECORD.size
             if place + length > size:
@@ -136,6 +180,8 @@ class McapFile:
             if code in wanted:
                 yield code, content[place:place + length]
             place += length
+        if budget is not None:
+            budget.take(_RECORD_COST * count)
 
     def _decompressed(self, data: bytes, compression: str, size: int) -> bytes:
         """Content of a chunk, at most ``size`` bytes of it."""
@@ -185,7 +231,10 @@ def _decompressor(compression: str) -> Any:
 
 
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Yield code and length of each record; `_END` where no complete end record follows."""
+    """Yield code and length of each record; `_END` where no complete end record follows.
+
+    Before that, `_CUT_CHUNK` with the length of what is there of the last chunk.
+    """
     place = stream.tell()
     while place + _RECORD.size <= size:
         stream.seek(place)
@@ -194,9 +243,25 @@ def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
         if code == _DATA_END:
             return
         if place > size:
+            if code == _CHUNK:
+                yield _CUT_CHUNK, size - place + length
             break
         yield code, length
     yield _END, 0
+
+
+def _start_of_chunk(body: bytes, wanted: Container[int]) -> Iterator[Record]:
+    """Yield whole records at the start of a chunk that a full disk has cut off."""
+    try:
+        compression, place = _text(body, _CHUNK_HEAD.size)
+    except (struct.error, UnicodeDecodeError):
+        return
+    place += 8
+    while not compression and place + _RECORD.size <= len(body):
+        code, length = _RECORD.unpack_from(body, place)
+        place += _RECORD.size + length
+        if code in wanted and place <= len(body):
+            yield code, body[place - length:place]
 
 
 def _ignore(error: RecordingError) -> None:

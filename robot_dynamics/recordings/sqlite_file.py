@@ -12,11 +12,12 @@ from urllib.parse import quote
 
 from robot_dynamics.errors import RecordingError
 
-#: Largest value, in bytes: a column may be computed, and be larger than the file.
+#: Largest value, in bytes.
 MAX_VALUE = 64 * 2**20
 
 _TABLES = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ? " \
           "AND sql LIKE 'CREATE TABLE%'"
+_COMPUTED = 'SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0'
 
 
 class SqliteFile:
@@ -82,6 +83,9 @@ class SqliteFile:
                     # A view could compute without end.
                     if connection.execute(_TABLES, (table,)).fetchone() != (1,):
                         raise self._damaged(f'the table {table} is missing')
+                    # A column that is computed could take long, and be larger than the file.
+                    if connection.execute(_COMPUTED, (table,)).fetchone() != (0,):
+                        raise self._damaged(f'the table {table} computes a column')
                 yield from connection.execute(query, values)
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise self._damaged(str(error)) from error

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from robot_dynamics.lazy import lazy_names
 
 __all__ = ['Story', 'build_report', 'drives_page', 'elastic_page', 'identification_page',
-           'read_recording', 'stiffness_page', 'summarize', 'write_file']
+           'read_recording', 'stiffness_page', 'summarize', 'write_files']
 
 if TYPE_CHECKING:
+    from robot_dynamics.files import write_files
     from robot_dynamics.report.drives import drives_page
     from robot_dynamics.report.elastic import elastic_page
-    from robot_dynamics.report.files import write_file
     from robot_dynamics.report.identification import identification_page
     from robot_dynamics.report.recording import read_recording
     from robot_dynamics.report.run_page import Story, build_report

@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from robot_dynamics.files import require_replaceable, write_files
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.report import page
-from robot_dynamics.report.files import write_file
 from robot_dynamics.report.recording import Recording, read_recording
 from robot_dynamics.report.run_charts import draw_figure, run_charts
 from robot_dynamics.report.summary import Summary, interrupted, latency, ratio, summarize, verdict
 from robot_dynamics.report.words import figures
+
+#: Names of the files.
+PAGE, PICTURE = 'report.html', 'report.png'
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     ------
     RecordingError
         When the recording cannot be read or is too short.
+    FileError
+        When a file cannot be written, or the user's is in its place.
     ModelError
         When the robot cannot be read, or floats.
 
@@ -95,6 +100,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     ...
     robot_dynamics.errors.RecordingError: no/recording does not exist; ...
     """
+    require_replaceable(folder, (PAGE, PICTURE) if draw else (PAGE,))
     run = read_recording(recording)
     if robot is None and run.description is not None:
         # As bytes it is always content: a recording cannot name a file to be read.
@@ -102,13 +108,12 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     if robot is not None:
         robot.require_single_coordinates('a report')
     summary = summarize(run, robot, period=period)
-    files = {'report.html': run_page(run, summary, robot, story).encode()}
+    files = {PAGE: run_page(run, summary, robot, story).encode()}
     if draw:
-        files['report.png'] = draw_figure(run, summary, robot)
+        files[PICTURE] = draw_figure(run, summary, robot)
+    write_files(folder, files)
     folder = Path(folder)
-    for name, content in files.items():
-        write_file(folder, name, content)
-    return Report(folder / 'report.html', folder / 'report.png' if draw else None, summary,
+    return Report(folder / PAGE, folder / PICTURE if draw else None, summary,
                   run.controller)
 
 

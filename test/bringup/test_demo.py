@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from robot_dynamics.bringup.demo import (
     RAMP,
     START_TIMEOUT,
     Watch,
-    check_writable,
+    check_output,
     make_plan,
     make_story,
     true_masses,
@@ -20,7 +21,7 @@ from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import NodeProcess
 from robot_dynamics.bringup.runner import Line
 from robot_dynamics.bringup.system import System
-from robot_dynamics.errors import BringupError
+from robot_dynamics.errors import BringupError, FileError
 
 
 class Show:
@@ -187,11 +188,28 @@ def test_prismatic_joints_are_not_shown_in_radians():
 
 
 def test_a_folder_that_nothing_can_be_left_in_is_refused(tmp_path):
-    check_writable(tmp_path / 'new' / 'folder')
+    check_output(make_plan(output=tmp_path / 'new' / 'folder'))
     assert list((tmp_path / 'new' / 'folder').iterdir()) == []
     (tmp_path / 'file').write_text('')
-    with pytest.raises(BringupError, match=r'cannot be written .*name another folder'):
-        check_writable(tmp_path / 'file')
+    with pytest.raises(FileError, match=r'cannot be written .*name another folder'):
+        check_output(make_plan(output=tmp_path / 'file'))
+
+
+@pytest.mark.parametrize('name', ['report.html', 'report.png', 'recording/thesis.db3'])
+def test_nothing_of_the_user_is_deleted(tmp_path, capsys, name):
+    own = tmp_path / name
+    own.parent.mkdir(exist_ok=True)
+    own.write_text('mine')
+    assert main(['demo', '--output', str(tmp_path)]) == 1
+    assert f'{own} was not written by robot_dynamics' in capsys.readouterr().err
+    assert own.read_text() == 'mine'
+
+
+def test_the_demo_ends_with_its_recorder_and_other_systems_do_not():
+    assert all(process.essential for process in make_plan().processes())
+    recorder, *others = System(robot='arm7', record=Path('x')).processes()
+    assert recorder.node == 'recorder' and not recorder.essential
+    assert all(process.essential for process in others)
 
 
 def test_a_short_loss_is_forgiven():

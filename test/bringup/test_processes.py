@@ -150,6 +150,8 @@ def test_launch_files_keep_the_domain_and_this_machine_unless_asked(base, reach)
     chosen = dds.launch_environment(base)
     assert 'ROS_DOMAIN_ID' not in chosen
     assert chosen.get('ROS_AUTOMATIC_DISCOVERY_RANGE') == reach
+    assert chosen['OPENBLAS_NUM_THREADS'] == chosen['OMP_NUM_THREADS'] == '1'
+    assert dds.launch_environment({**base, 'OMP_NUM_THREADS': '3'})['OMP_NUM_THREADS'] == '3'
     assert bool(set(PROFILES) & chosen.keys()) == (reach is not None)
 
 

@@ -105,7 +105,7 @@ def test_a_healthy_system_and_what_joins_it(start, observer, doctor):
                   ('/joint_states: efforts are joint torques',),
                   (COMMANDS, 'from /adaptive_controller to /simulated_arm'),
                   ('/adaptive_controller: tracking: the arm follows',),
-                  ('ROS 2: ', 'discovery on this machine only')):
+                  ('this shell: ', 'discovery on this machine only')):
         assert has(found['ok'], *words), (words, found)
     # What remains is of a machine that others use as well.
     assert all(remark.startswith(('/joint_states: ', 'processor: ', 'adaptive_controller: loop: ',
@@ -194,7 +194,8 @@ def test_a_middleware_that_is_not_there(domain):
     assert done.returncode == 1, done
     lines = done.stdout.splitlines()
     assert lines[0] == 'no system can be checked'
-    assert lines[1].startswith("error: RMW_IMPLEMENTATION: is 'rmw_of_nobody', which cannot")
-    assert '[rcl]' not in lines[1]
-    assert 'install ros-<distro>-rmw-of-nobody, or unset it' in lines[1]
+    assert lines[1] == '[this shell]'
+    assert lines[2].startswith("error: RMW_IMPLEMENTATION: is 'rmw_of_nobody', which cannot")
+    assert '[rcl]' not in lines[2]
+    assert 'install ros-<distro>-rmw-of-nobody, or unset it' in lines[2]
     assert lines[-1].startswith('1 error')

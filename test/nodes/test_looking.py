@@ -49,7 +49,7 @@ def test_the_only_system_of_this_machine_is_found(find_system):
 def test_one_in_the_domain_that_was_named(find_system):
     graph, (remark,), _ = find_system([57, 60], [57, 60], domain=57)
     assert graph.domain == 57 and not graph.is_empty
-    assert remark.message == 'this system is limited to this machine'
+    assert (remark.subject, remark.message) == ('this system', 'is limited to this machine')
 
 
 @pytest.mark.parametrize('environment', [{REACH: 'LOCALHOST'}, {'ROS_LOCALHOST_ONLY': '1'}])

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import threading
 import time
@@ -14,9 +15,13 @@ from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.bringup.runner import ProcessRunner
+from robot_dynamics.bringup.system import System
+from robot_dynamics.errors import FileError, RecordingError
+from robot_dynamics.files import MARKS
 from robot_dynamics.nodes.recording import BagWriter, Topic
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.recordings.bag import read_topics
 
 
 def read(folder: Path) -> dict[str, list]:
@@ -84,22 +89,42 @@ def test_an_old_recording_is_replaced_and_nothing_else(tmp_path):
         writer.close()
         assert len(read(folder)['/a']) == count
     (folder / 'thesis.tex').write_text('ten years of work')
-    with pytest.raises(RecordingError, match=r'thesis\.tex'):
+    with pytest.raises(FileError, match=r'thesis\.tex was not written by robot_dynamics'):
         BagWriter(folder)
     assert (folder / 'thesis.tex').exists() and (folder / 'metadata.yaml').exists()
-    with pytest.raises(RecordingError, match='not part of a recording'):
+    with pytest.raises(FileError, match='must be a folder, got a file'):
         BagWriter(folder / 'thesis.tex')
 
 
-def test_what_links_point_to_is_not_removed(tmp_path):
+@pytest.mark.parametrize('names', [('run1.mcap', 'run2.mcap', 'thesis.db3'), ('metadata.yaml',)])
+def test_recordings_of_the_user_stay(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_text('mine')
+    with pytest.raises(FileError, match=f'{names[0]} was not written by robot_dynamics'):
+        BagWriter(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} \
+        == dict.fromkeys(names, 'mine')
+
+
+def test_a_recording_that_was_killed_is_replaced_and_an_exchanged_one_is_not(tmp_path):
+    folder = tmp_path / 'bag'
+    BagWriter(folder)._writer.abort()
+    BagWriter(folder).close()
+    (folder / 'bag.mcap').write_text('mine')
+    with pytest.raises(FileError, match=r'bag\.mcap was changed after robot_dynamics wrote it'):
+        BagWriter(folder)
+    assert (folder / 'bag.mcap').read_text() == 'mine'
+
+
+def test_a_link_is_not_removed(tmp_path):
     precious = tmp_path / 'precious.mcap'
     precious.write_text('precious')
     folder = tmp_path / 'bag'
     folder.mkdir()
     (folder / 'x.mcap').symlink_to(precious)
-    BagWriter(folder).close()
-    assert precious.read_text() == 'precious'
-    assert not (folder / 'x.mcap').exists()
+    with pytest.raises(FileError, match=r'x\.mcap was not written by robot_dynamics'):
+        BagWriter(folder)
+    assert precious.read_text() == 'precious' and (folder / 'x.mcap').is_symlink()
 
 
 @pytest.mark.parametrize('target', ['other', 'nowhere'])
@@ -107,7 +132,7 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path, target):
     (tmp_path / 'other').mkdir()
     (tmp_path / 'other' / 'x.mcap').write_text('precious')
     (tmp_path / 'bag').symlink_to(tmp_path / target)
-    with pytest.raises(RecordingError, match='symbolic link'):
+    with pytest.raises(FileError, match='symbolic link'):
         BagWriter(tmp_path / 'bag')
     assert (tmp_path / 'other' / 'x.mcap').read_text() == 'precious'
     assert not (tmp_path / 'nowhere').exists()
@@ -115,7 +140,7 @@ def test_a_folder_that_is_a_link_is_refused(tmp_path, target):
 
 @pytest.mark.parametrize('folder', ['x' * 5000, '\x00', '/proc/nothing/bag'])
 def test_a_folder_that_is_none_is_refused(tmp_path, folder):
-    with pytest.raises(RecordingError, match='cannot be written'):
+    with pytest.raises(FileError, match='cannot be written'):
         BagWriter(tmp_path / folder)
 
 
@@ -139,7 +164,8 @@ def test_no_service_makes_it_write_anywhere_else(start, observer, tmp_path):
     status, _, stderr = recorder.stop()
     assert status == 0, stderr
     assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob('*')) == [
-        'elsewhere', 'work', 'work/bag', 'work/bag/bag.mcap', 'work/bag/metadata.yaml']
+        'elsewhere', 'work', 'work/bag', f'work/bag/{MARKS}', 'work/bag/bag.mcap',
+        'work/bag/metadata.yaml']
 
 
 _SERVICES = {SetParameters: 'set_parameters',
@@ -170,8 +196,70 @@ def test_a_failing_disk_is_reported(tmp_path):
         raise OSError(28, 'No space left on device')
 
     writer._queue.put(fail)
+    with pytest.raises(RecordingError, match=r'any more \(No space left on device\).*recorded '
+                                             'before can be read'):
+        writer.close()
+
+
+def test_what_was_recorded_before_the_disk_was_full_is_read(tmp_path):
+    writer = BagWriter(tmp_path / 'bag')
+    writer.add_topic(Topic('/a', 'std_msgs/msg/Float64MultiArray'))
+    for k in range(10_000):
+        writer.write('/a', k, _SERIALISED)
+    while writer._bytes_written < 10_000 * len(_SERIALISED):
+        time.sleep(0.01)
+    file = writer._writer.storage.bio
+
+    class FullDisk:
+        """Takes a part of what is written, as a disk does that becomes full."""
+
+        room = 200_000
+
+        def write(self, data):
+            data = bytes(data)
+            file.write(data[:self.room])
+            self.room -= len(data)
+            if self.room < 0:
+                raise OSError(28, 'No space left on device')
+
+        def __getattr__(self, name):
+            return getattr(file, name)
+
+    writer._writer.storage.bio = FullDisk()
     with pytest.raises(RecordingError, match='No space left'):
         writer.close()
+    topics = read_topics(tmp_path / 'bag', lambda types: types)
+    assert 4000 < len(topics['/a'].messages) < 5000
+    BagWriter(tmp_path / 'bag').close()
+
+
+def test_a_full_disk_ends_the_recorder_only(domain, tmp_path):
+    pytest.importorskip('mujoco', reason='needs the simulated arm')
+    lines = []
+    processes = System(robot='planar_2r', rate=500.0, record=tmp_path / 'bag').processes()
+    with ProcessRunner(processes, on_line=lines.append) as runner:
+
+        def run(seconds, until):
+            end = time.monotonic() + seconds
+            while not until() and time.monotonic() < end:
+                runner.poll(0.1)
+            return until()
+
+        assert run(90.0, lambda: any('tracking: the arm follows' in line.text for line in lines))
+        # The disk of this process alone. The first chunk is written after a megabyte.
+        resource.prlimit(runner.pids['/recorder'], resource.RLIMIT_FSIZE, (300_000, 300_000))
+        assert run(90.0, lambda: runner.exit_statuses()['/recorder'] is not None)
+        run(2.0, lambda: False)
+        others = {name: status for name, status in runner.exit_statuses().items()
+                  if name != '/recorder'}
+        assert len(others) == 4 and set(others.values()) == {None}, lines
+        assert runner.exit_statuses()['/recorder'] == 1
+    (line,) = [line.text for line in lines
+               if line.process.node == 'recorder' and line.stream == 'stderr']
+    assert 'bag cannot be written any more (File too large)' in line
+    recorded = read_topics(tmp_path / 'bag', lambda types: {'/joint_states': types[
+        '/joint_states']})['/joint_states']
+    assert len(recorded.messages) > 300
 
 
 def test_an_empty_recording_can_be_read(tmp_path):

@@ -20,6 +20,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.errors import ModelError, RecordingError
 from robot_dynamics.recordings import bag as bags
+from robot_dynamics.recordings import mcap_file
 from robot_dynamics.recordings.bag import read_topics
 from robot_dynamics.recordings.mcap_file import McapFile
 from robot_dynamics.report.recording import read_recording
@@ -269,6 +270,53 @@ def test_little_data_that_stands_for_much_is_refused(tmp_path, compression):
         assert peak < 50e6
 
 
+@pytest.mark.parametrize('content', [
+    struct.pack('<BQ', 5, 22 + 2**24) + bytes(22 + 2**24), struct.pack('<BQ', 99, 0) * 2**21],
+    ids=['large', 'tiny records'])
+def test_many_chunks_that_stand_for_much_are_refused_in_time(tmp_path, within, content):
+    """Legal ones: 4 MB that would keep a reader busy for minutes."""
+    chunk = mcap_chunk(zstd.compress(content), 'zstd', len(content))[8:]
+    file = tmp_path / 'bomb.mcap'
+    file.write_bytes(b'\x89MCAP0\r\n' + chunk * 2000)
+    assert file.stat().st_size < 5e6
+    within(6.0, lambda: refused(file, 'is much larger decompressed than .* ros2 bag convert'))
+    # Also where damaged parts are left out.
+    reported = []
+    with pytest.raises(RecordingError, match='much larger'):
+        within(6.0, lambda: list(bags.stream_batches(file, lambda types: {}, reported.append)))
+    assert not reported
+
+
+def test_an_arm_at_rest_is_compressed_less_than_is_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(mcap_file, 'MAX_UNPACKED', 0)
+    messages = [(0.01 * k, state(0.01 * k)) for k in range(20_000)]
+    folder = write(tmp_path / 'run', {'/joint_states': messages},
+                   compression=CompressionMode.STORAGE)
+    topics = read_topics(folder, lambda types: {'/joint_states': STATE})
+    assert len(topics['/joint_states'].messages) == 20_000
+
+
+def test_messages_that_together_stand_for_much_are_refused(make, monkeypatch):
+    monkeypatch.setattr(bags, 'MAX_TOTAL', 2**22)
+    many = [(0.01 * k, text('x' * 2**20)) for k in range(8)]
+    folder = make({'/c/mode': many}, storage=StoragePlugin.SQLITE3,
+                  compression=CompressionMode.MESSAGE)
+    refused(folder, 'record less at a time')
+
+
+def test_a_recording_on_a_full_disk_is_read_to_its_last_whole_message(tmp_path):
+    messages = [(0.01 * k, state(0.01 * k)) for k in range(30_000)]
+    folder = write(tmp_path / 'run', {'/joint_states': messages})
+    (folder / 'metadata.yaml').unlink()
+    file = next(folder.glob('*.mcap'))
+    whole = file.read_bytes()
+    for share in (0.02, 0.3, 0.6):
+        file.write_bytes(whole[:int(share * len(whole))])
+        read = read_topics(folder, lambda types: {'/joint_states': STATE})['/joint_states']
+        # An index follows each chunk, and a summary all of them.
+        assert len(read.messages) == pytest.approx(share * 30_000, rel=0.25)
+
+
 def test_a_message_that_stands_for_much_is_refused(make, monkeypatch):
     monkeypatch.setattr(bags, 'MAX_MESSAGE', 2**20)
     folder = make({'/robot_description': [(0.0, text('x' * 2**22))]},
@@ -290,6 +338,16 @@ def test_a_table_that_computes_is_refused(tmp_path):
                            "x'00' AS data FROM n")
         connection.execute("INSERT INTO topics VALUES (1, '/joint_states', ?)", (STATE,))
     refused(file, 'the table messages is missing')
+
+
+def test_a_column_that_computes_is_refused(tmp_path):
+    file = tmp_path / 'x.db3'
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute('CREATE TABLE topics(id INTEGER, name TEXT, type TEXT)')
+        connection.execute('CREATE TABLE messages(id INTEGER, topic_id INTEGER, timestamp '
+                           'INTEGER, data BLOB AS (zeroblob(60000000)))')
+        connection.execute("INSERT INTO topics VALUES (1, '/joint_states', ?)", (STATE,))
+    refused(file, 'the table messages computes a column')
 
 
 @pytest.mark.parametrize(('changes', 'reason'), [

@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+from robot_dynamics.errors import FileError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.report.recording import read_recording
@@ -118,3 +119,15 @@ def test_where_nothing_is_learnt_nothing_is_called_after(outline_of, make_bag, a
     assert 'Every joint, at first and at the end' in words
     assert 'RMS error at the end' in words
     assert 'smaller' not in words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('name', ['report.html', 'report.png'])
+def test_a_report_replaces_only_reports(bag, tmp_path, name):
+    for _ in range(2):
+        build_report(bag, tmp_path)
+    (tmp_path / name).write_text('mine')
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(FileError, match=f'{name} was changed after robot_dynamics wrote it'):
+        build_report(bag, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -24,6 +24,7 @@ from robot_dynamics.closed_form.writers import (
     document,
 )
 from robot_dynamics.errors import BringupError
+from robot_dynamics.files import require_replaceable, write_file
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
@@ -56,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Derive the formulas and write them."""
     _check_options(options)
+    if options.output is not None:
+        require_replaceable(options.output.parent, (options.output.name,))
     path = resolve_robot(options.robot)
     source = path if path.suffix in DH_SUFFIXES else Robot.from_urdf(path)
     description = describe(source, symbolic=options.symbols)
@@ -69,11 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         sys.stdout.write(text)
         return 0
-    try:
-        options.output.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise BringupError(f'cannot be written ({error.strerror})', subject=str(options.output),
-                           remedy='name a file in a folder where you can write') from error
+    write_file(options.output, text)
     return 0
 
 

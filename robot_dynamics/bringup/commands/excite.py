@@ -15,6 +15,7 @@ from pathlib import Path
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
 from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.errors import BringupError
+from robot_dynamics.files import require_replaceable
 from robot_dynamics.identification.excitation.design import (
     KINDS,
     Design,
@@ -75,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Design the motion, write the plan and print its properties."""
+    require_replaceable(options.output.parent, (options.output.name,))
     description = load_description(options.robot)
     robot = description.robot
     robot.require_single_coordinates('excitation')

@@ -32,6 +32,7 @@ from robot_dynamics.bringup.runner import StopFlag
 from robot_dynamics.bringup.system import DESCRIPTION
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, InertiaError, ParameterError
+from robot_dynamics.files import require_replaceable, write_files
 from robot_dynamics.identification.dataset.bags import JointStateCollector
 from robot_dynamics.identification.dataset.dataset import (
     Dataset,
@@ -76,13 +77,14 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.urdf_document import read_source
 from robot_dynamics.report.drives import drives_page, drives_text
 from robot_dynamics.report.elastic import elastic_page, elastic_text
-from robot_dynamics.report.files import write_file
 from robot_dynamics.report.identification import identification_page, summary_text
 
 #: Name of the page, beside the files of `robot_dynamics.identification.outputs`.
 PAGE = 'report.html'
 #: Recording of a running arm, kept beside the result so that it can be identified again.
 KEPT = 'recording.npz'
+#: Names of all other files.
+FILES = (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD, ELASTIC_JOINTS, PAGE)
 #: Keys of the YAML for servo drives and for elastic joints.
 OUTPUT_ERROR, ELASTIC = 'output_error', 'elastic_joints'
 #: Longest time to listen to a running arm, which keeps every message in memory. s.
@@ -147,6 +149,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Identify, write the files and print the verdict."""
     begin = time.perf_counter()
+    require_replaceable(options.output, FILES if options.live is None else (*FILES, KEPT))
     inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
     springs = wanted_joints(inputs.content, options.elastic_joints)
     is_servo = OUTPUT_ERROR in inputs.content
@@ -162,12 +165,8 @@ def run(options: argparse.Namespace) -> int:
         result = _identify_elastic(inputs, springs, options)
     else:
         result = _identify_rigid(inputs, options)
-    for name, data in result.files.items():
-        write_file(options.output, name, data)
-    for name in (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD, ELASTIC_JOINTS):
-        if name not in result.files:
-            # A file of an earlier run does not belong to this recording.
-            (options.output / name).unlink(missing_ok=True)
+    # A file of an earlier run does not belong to this recording.
+    write_files(options.output, result.files, others=FILES)
     print(result.text)
     print(f'\n{options.output / PAGE} ({result.rows:,} rows, {time.perf_counter() - begin:.1f} s)')
     if result.refused is not None:

@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.files import require_replaceable, write_files
 from robot_dynamics.identification.stiffness.log import (
     joint_logs,
     read_columns,
@@ -21,8 +22,10 @@ from robot_dynamics.identification.stiffness.log import (
 )
 from robot_dynamics.identification.stiffness.report import examine
 from robot_dynamics.model.yaml_text import read_yaml
-from robot_dynamics.report.files import write_file
 from robot_dynamics.report.stiffness import draw_stiffness, stiffness_page
+
+#: Names of the files.
+DATA, PAGE, PICTURE = 'stiffness.json', 'stiffness.html', 'stiffness.png'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--settings', type=Path, metavar='FILE',
                         help='YAML with columns, rate, scales and known values')
     parser.add_argument('--output', type=Path, metavar='FOLDER',
-                        help='write stiffness.json, stiffness.html and stiffness.png there')
+                        help=f'write {DATA}, {PAGE} and {PICTURE} there')
 
 
 def run(options: argparse.Namespace) -> int:
     """Evaluate the log and print the result."""
+    if options.output is not None:
+        require_replaceable(options.output, (DATA, PAGE, PICTURE))
     content = None
     if options.settings is not None:
         content = read_yaml(options.settings, ParameterError, 'give a YAML file of settings')
@@ -47,11 +52,10 @@ def run(options: argparse.Namespace) -> int:
         return 0
     picture = draw_stiffness(reports)
     files = {
-        'stiffness.json': (json.dumps([report.to_dict() for report in reports], indent=2,
-                                      allow_nan=False) + '\n').encode(),
-        'stiffness.html': stiffness_page(options.log.name, reports, picture).encode(),
-        'stiffness.png': picture}
-    for name, data in files.items():
-        write_file(options.output, name, data)
-    print(options.output / 'stiffness.html')
+        DATA: (json.dumps([report.to_dict() for report in reports], indent=2,
+                          allow_nan=False) + '\n').encode(),
+        PAGE: stiffness_page(options.log.name, reports, picture).encode(),
+        PICTURE: picture}
+    write_files(options.output, files)
+    print(options.output / PAGE)
     return 0

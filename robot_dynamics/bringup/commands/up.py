@@ -21,6 +21,7 @@ from robot_dynamics.bringup.runner import run_until_stopped
 from robot_dynamics.bringup.system import System, elastic_joints, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import BringupError
+from robot_dynamics.files import require_own_folder
 from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 
@@ -48,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     if options.periods is not None and not is_excited:
         raise BringupError('needs a plan', subject='--periods',
                            remedy='give the plan by --excitation')
+    if options.record is not None:
+        require_own_folder(options.record)
     system = System(**values, record=None if is_excited else options.record)
     if system.plant != NO_PLANT:
         find_plant(system.plant)

@@ -181,10 +181,13 @@ def as_text(report: HealthReport, width: int, *, colours: bool = False) -> str:
 
 
 def as_lines(report: HealthReport) -> str:
-    """Text of a report with one line per result."""
-    return '\n'.join([report.subject, *report.table, *(
-        f'{_WORDS[result.level].lower()}: {result}' for result in report.results),
-        summary(report)])
+    """Text of a report for a pipe: a line for each section, and one for each of its results."""
+    lines = [report.subject, *report.table]
+    for section in report.sections:
+        if section.results:
+            lines += [f'[{section.title}]', *(
+                f'{_WORDS[result.level].lower()}: {result}' for result in section.results)]
+    return '\n'.join([*lines, summary(report)])
 
 
 def as_json(report: HealthReport) -> str:

@@ -197,7 +197,7 @@ def check_environment(environment: Mapping[str, str], exists: Callable[[str], bo
         return results
     reach = 'this machine only' if _stays_local(environment) else 'the whole network'
     name = middleware or environment.get('RMW_IMPLEMENTATION', 'the default middleware')
-    return [*results, ok('ROS 2', f'{name}, discovery on {reach}')]
+    return [*results, ok('this shell', f'{name}, discovery on {reach}')]
 
 
 def _check_domain(environment: Mapping[str, str]) -> Iterator[CheckResult]:
@@ -276,7 +276,7 @@ def find_system(seconds: float, *, namespace: str | None, domain: int | None
         if not found.is_empty:
             where = '' if found.domain == graph.domain else f', in domain {found.domain}'
             reach = '' if is_local(os.environ) else f'{REACH}=LOCALHOST and '
-            return found, [note('ROS 2', f'this system is limited to this machine{where}',
+            return found, [note('this system', f'is limited to this machine{where}',
                                 f'to reach it set {reach}ROS_DOMAIN_ID={found.domain}')]
     return graph, _other_domains(others)
 

@@ -8,7 +8,6 @@ the same parameters and prior. The error of a rejected file has the reason.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, shown
+from robot_dynamics.files import write_file
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.robot import Robot
@@ -40,10 +40,9 @@ def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
                    estimate: FloatArray) -> None:
     """Write prior and estimate, shape (p,), to a file, completely or not at all.
 
-    The folder has to exist. Raises a ParameterError where the file cannot be written, or an
-    estimate is not finite.
+    The folder has to exist. Raises a FileError where the file cannot be written or the user's
+    is in its place, and a ParameterError where an estimate is not finite.
     """
-    path = Path(path)
     if not np.all(np.isfinite(estimate)):
         raise ParameterError('is not finite', subject=names[int(np.argmin(np.isfinite(estimate)))],
                              remedy='return to the prior before saving')
@@ -52,17 +51,7 @@ def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
     # 17 digits are exact; a number of YAML has a point before its exponent.
     lines += [f'  {_quoted(name)}: {{prior: {before:.16e}, estimate: {value:.16e}}}'
               for name, before, value in zip(names, prior, estimate, strict=True)]
-    partial = path.with_name(f'.{path.name}.{os.getpid()}')
-    try:
-        try:
-            partial.write_text('\n'.join(lines) + '\n', encoding='utf-8')
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        raise ParameterError(f'cannot be written: {getattr(error, "strerror", None) or error}',
-                             subject=str(path), remedy='name a file in a folder that exists and '
-                                                       'may be written') from error
+    write_file(path, '\n'.join(lines) + '\n')
 
 
 def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: FloatArray,

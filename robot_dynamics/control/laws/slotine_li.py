@@ -227,8 +227,8 @@ class AdaptiveController:
 
         Raises
         ------
-        ParameterError
-            Where it cannot be written.
+        FileError
+            Where it cannot be written, or a file of the user is in its place.
         """
         save_estimates(path, self.robot, self.estimate_names, self.adaptation.prior,
                        self.estimate)

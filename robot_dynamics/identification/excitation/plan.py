@@ -12,6 +12,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import ParameterError, RobotDynamicsError, TrajectoryError
+from robot_dynamics.files import write_file
 from robot_dynamics.identification.excitation.curves import (
     Basis,
     BSplineBasis,
@@ -117,17 +118,10 @@ class ExcitationPlan:
         return content
 
     def write(self, path: Path) -> None:
-        """Write the plan as YAML, or raise TrajectoryError."""
-        text = ('# A motion that excites the joints of an arm; what each entry means is in '
-                'docs/excitation.md.\n'
-                + yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None,
-                                 width=99))
-        try:
-            path.write_text(text, encoding='utf-8')
-        except OSError as error:
-            raise TrajectoryError(f'cannot be written ({error.strerror})', subject=str(path),
-                                  remedy='name a file in a folder that exists and is yours'
-                                  ) from error
+        """Write the plan as YAML, or raise FileError."""
+        text = yaml.safe_dump(self.to_dict(), sort_keys=False, default_flow_style=None, width=99)
+        write_file(path, '# A motion that excites the joints of an arm; what each entry means is '
+                         f'in docs/excitation.md.\n{text}')
 
     @classmethod
     def read(cls, path: Path) -> ExcitationPlan:

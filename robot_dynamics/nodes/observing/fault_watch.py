@@ -29,7 +29,8 @@ from robot_dynamics.control.faults.tolerances import (
     given_tolerances,
 )
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ParameterError, RobotDynamicsError
+from robot_dynamics.errors import FileError, ParameterError, RobotDynamicsError
+from robot_dynamics.files import write_file
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.ros import qos
@@ -319,7 +320,7 @@ class FaultWatch:
         text = f'{self._node.get_name()}:\n  ros__parameters:\n' + ''.join(
             f'    {name}: {list(values)}\n' for name, values in learnt.items())
         try:
-            path.write_text(text, encoding='utf-8')
-        except OSError as error:
-            return f'; not written to {path}: {error.strerror}'
+            write_file(path, text)
+        except FileError as error:
+            return f'; not written: {error}'
         return f'; written to {path}'

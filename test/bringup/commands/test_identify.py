@@ -13,6 +13,7 @@ from robot_dynamics.bringup.system import System
 from robot_dynamics.control.feedback.loaded_model import Payload
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
+from robot_dynamics.files import MARKS, write_files
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
@@ -55,7 +56,7 @@ def done(work):
 
 @pytest.mark.slow
 def test_files_and_output(work, done, capsys):
-    assert {path.name for path in done.iterdir()} == FILES
+    assert {path.name for path in done.iterdir()} == {*FILES, MARKS}
     assert main(['identify', str(work / '1.npz'), '--robot', str(work / 'arm.urdf'), '--config',
                  str(work / 'log.yaml'), '--output', str(work / 'again')]) == 0
     out = capsys.readouterr().out
@@ -87,7 +88,7 @@ def test_a_payload_becomes_parameters_of_controllers(work, capsys):
     assert main(['identify', str(work / 'loaded.npz'), '--robot', str(work / 'arm.urdf'),
                  '--config', str(work / 'payload.yaml'), '--output', str(output)]) == 0
     assert f'payload on {robot.body_names[-1]}: 1.' in capsys.readouterr().out
-    assert {path.name for path in output.iterdir()} == {*FILES, 'payload.yaml'}
+    assert {path.name for path in output.iterdir()} == {*FILES, 'payload.yaml', MARKS}
     given = yaml.safe_load((output / 'payload.yaml').read_text())['/**']['ros__parameters']
     assert given['payload.mass'] == pytest.approx(1.5, abs=0.05)
     # What the nodes do with it.
@@ -152,17 +153,15 @@ def test_an_old_urdf_does_not_outlive_a_refused_one(work, tmp_path, capsys):
     config = tmp_path / 'log.yaml'
     config.write_text(text + 'log: {times: [0.0, 3.0]}\n')
     output = tmp_path / 'out'
-    output.mkdir()
-    for name in ('identified.urdf', 'parameters.yaml'):
-        (output / name).write_text('old')
+    write_files(output, dict.fromkeys(('identified.urdf', 'parameters.yaml'), b'old'))
     command = ['identify', str(work / '1.npz'), '--robot', str(work / 'arm.urdf'), '--config',
                str(config), '--output', str(output)]
     assert main(command) == 1
     assert 'no URDF was written' in capsys.readouterr().err
-    assert {path.name for path in output.iterdir()} == FILES - {'identified.urdf',
-                                                                'parameters.yaml'}
+    assert {path.name for path in output.iterdir()} == {
+        *FILES, MARKS} - {'identified.urdf', 'parameters.yaml'}
     assert main([*command, '--allow-inconsistent']) == 0
-    assert {path.name for path in output.iterdir()} == FILES
+    assert {path.name for path in output.iterdir()} == {*FILES, MARKS}
 
 
 def test_the_help_names_the_choices(capsys):

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from robot_dynamics.bringup.cli import main
+from robot_dynamics.files import MARKS, write_files
 from robot_dynamics.identification.servo.log import arrays_log
 from robot_dynamics.identification.servo.model import Layout
 from robot_dynamics.identification.servo.output_error import simulate_servos
@@ -56,12 +57,11 @@ def work(tmp_path_factory):
 @pytest.mark.slow
 def test_a_yaml_with_servos_is_enough(work, capsys):
     output = work / 'out'
-    output.mkdir()
-    (output / 'covariance.npz').write_text('of an earlier run')
+    write_files(output, {'covariance.npz': b'of an earlier run'})
     assert main(['identify', '--config', str(work / 'servo.yaml'), '--output',
                  str(output)]) == 0
     assert {path.name for path in output.iterdir()} == {'identified.urdf', 'parameters.yaml',
-                                                        'result.json', 'report.html'}
+                                                        'result.json', 'report.html', MARKS}
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith('Good: simulated from commands alone')
     assert any(line.split()[:1] == ['j/gain'] for line in said)

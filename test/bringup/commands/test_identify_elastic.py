@@ -11,6 +11,7 @@ from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.system import System, identified_files
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.elastic.robot import ElasticRobot
+from robot_dynamics.files import MARKS, write_files
 from robot_dynamics.model.modify import with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
@@ -86,7 +87,7 @@ def test_from_a_recording_to_a_controller(work, robot, capsys):
     assert 'identifiable alone: ' in out and 'only together: link2/m, link1/mx, link1/Jzz' in out
     assert 'unidentifiable: link1/m, ' in out and 'less than' not in out
     output = work / 'out'
-    assert {path.name for path in output.iterdir()} == FILES
+    assert {path.name for path in output.iterdir()} == {*FILES, MARKS}
     # What a controller reads, as its parameters name it.
     sections = yaml.safe_load((output / 'parameters.yaml').read_text())
     given = {**sections['/**']['ros__parameters'],
@@ -122,15 +123,14 @@ def test_from_a_recording_to_a_controller(work, robot, capsys):
 @pytest.mark.parametrize(('log', 'side'), [('links.npz', 'links'), ('log.npz', 'motors')])
 def test_one_encoder_a_joint(work, log, side, capsys):
     # A file that another run has left.
-    (work / 'out').mkdir(exist_ok=True)
-    (work / 'out' / 'covariance.npz').write_bytes(b'old')
+    write_files(work / 'out', {'covariance.npz': b'old'})
     assert identify(work, log, f'encoders: {side}\n') == 0
     out = capsys.readouterr().out
     assert f'{side.capitalize()} alone were measured' in out
     assert '  joint1/stiffness: no longer identifiable' in out
     assert 'A stiffness needs encoders on both sides of its spring' in out
     assert 'joint1/rotor_inertia: only together with link2/m' in out
-    assert {path.name for path in (work / 'out').iterdir()} == FILES
+    assert {path.name for path in (work / 'out').iterdir()} == {*FILES, MARKS}
     springs = yaml.safe_load((work / 'out' / 'elastic_joints.yaml').read_text())['joints']
     assert springs['joint1']['stiffness'] == 2600.0
     # That of joint 2 rides on link 1, and is identified all the same.
@@ -183,6 +183,7 @@ def test_efforts_with_the_wrong_sign_leave_no_model(work, capsys):
     assert captured.out.startswith('Not to be used: ')
     assert 'came out as -' in captured.err and 'check sign' in captured.err
     assert '--allow-inconsistent' not in captured.err
-    assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html'}
+    assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html',
+                                                                MARKS}
     assert 'No URDF and no parameter file' in (work / 'out' / 'report.html').read_text()
     assert 'came out as' in json.loads((work / 'out' / 'result.json').read_text())['refused']

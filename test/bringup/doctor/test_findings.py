@@ -107,10 +107,10 @@ def test_any_width_will_do(width):
 
 def test_a_pipe_gets_a_line_for_each_result():
     lines = as_lines(EXAMINATION).splitlines()
-    assert lines[2] == 'ok: /joint_states: published by /driver'
-    assert lines[3].startswith('error: /joint_states: stamps are 5.2 s behind the clock of this '
+    assert lines[2:4] == ['[joint states]', 'ok: /joint_states: published by /driver']
+    assert lines[4].startswith('error: /joint_states: stamps are 5.2 s behind the clock of this '
                                'machine: the controller turns them away; set the clocks')
-    assert len(lines) == 7
+    assert lines[6:] == ['[nodes]', 'note: /reference: waits', '1 error, 1 warning']
 
 
 def test_json_has_the_same_results():

@@ -8,7 +8,8 @@ from robot_dynamics.control.adaptation.estimates_file import load_estimates, sav
 from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import FileError, ParameterError
+from robot_dynamics.files import MARKS
 from robot_dynamics.model.modify import with_scaled_masses
 
 
@@ -28,7 +29,7 @@ def test_what_was_learnt_comes_back(arm3, tmp_path, law):
     gains = AdaptationGains(law=law)
     before, after = learnt(arm3, adaptation=gains), AdaptiveController(arm3, adaptation=gains)
     before.save(tmp_path / 'learnt.yaml')
-    assert [path.name for path in tmp_path.iterdir()] == ['learnt.yaml']
+    assert {path.name for path in tmp_path.iterdir()} == {'learnt.yaml', MARKS}
     assert np.any(before.estimate != after.estimate)
     after.restore(tmp_path / 'learnt.yaml')
     np.testing.assert_allclose(after.estimate, before.estimate, rtol=1e-12, atol=1e-12)
@@ -104,9 +105,20 @@ def test_files_that_cannot_be_are_refused(arm3, tmp_path):
     for path in (tmp_path / 'none' / 'f.yaml', tmp_path, 'a\0b'):
         with pytest.raises(ParameterError):
             law.restore(path)
-    with pytest.raises(ParameterError, match='folder'):
+    with pytest.raises(FileError, match='folder'):
         law.save(tmp_path / 'none' / 'f.yaml')
     law.estimate[3] = np.nan
     with pytest.raises(ParameterError, match='upper/mz is not finite'):
         law.save(tmp_path / 'f.yaml')
     assert not list(tmp_path.iterdir())
+
+
+def test_only_a_file_of_estimates_of_ours_is_replaced(arm3, tmp_path):
+    law, path = learnt(arm3), tmp_path / 'f.yaml'
+    law.save(path)
+    law.save(path)
+    path.write_text(path.read_text() + '# weighed on a scale\n')
+    text = path.read_text()
+    with pytest.raises(FileError, match=r'f\.yaml was changed after robot_dynamics wrote it'):
+        law.save(path)
+    assert path.read_text() == text

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import yaml
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import FileError, TrajectoryError
 from robot_dynamics.identification.excitation.curves import (
     BSplineBasis,
     FourierBasis,
@@ -82,5 +82,9 @@ def test_any_text_is_refused_in_one_error(tmp_path, text):
 def test_a_file_that_is_not_there_or_cannot_be_written(plan, tmp_path):
     with pytest.raises(TrajectoryError):
         ExcitationPlan.read(tmp_path / 'none.yaml')
-    with pytest.raises(TrajectoryError, match='cannot be written'):
+    with pytest.raises(FileError, match='cannot be written'):
         plan.write(tmp_path / 'no' / 'plan.yaml')
+    (tmp_path / 'thesis.yaml').write_text('mine')
+    with pytest.raises(FileError, match=r'thesis\.yaml was not written by robot_dynamics'):
+        plan.write(tmp_path / 'thesis.yaml')
+    assert (tmp_path / 'thesis.yaml').read_text() == 'mine'
