@@ -46,7 +46,7 @@ FEEDBACK_MARGIN = 0.5
 #: At 0.6 an arm that learns oscillates with its full effort, at 1 any arm does.
 RATE_MARGIN = 0.3
 #: omega_D (T/2 + delay) from which a running loop is not continued, see above.
-LATE_MARGIN = 0.8
+LATE_MARGIN = 1.0
 #: Largest share of a prediction error that one sample may correct: above 1 it overshoots, at 2
 #: it is unstable.
 COMPOSITE_MARGIN = 1.5

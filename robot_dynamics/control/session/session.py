@@ -224,8 +224,7 @@ class ControlSession:
         self._speed_guard = SpeedGuard(robot.joint_names, robot.limits.velocity,
                                        units=self._units)
         self.supervisor = supervisor or MotionSupervisor(robot)
-        self.lateness = LatenessCounter(controller.longest_delay - 0.5 * settings.period,
-                                        settings.period)
+        self.lateness = LatenessCounter(controller.longest_delay - 0.5 * settings.period)
         self._safe_motion = SafeMotion(robot, controller.damping_rate, settings.period)
         self.mode: Mode = Mode.WAITING
         self.cause: Cause | None = None
@@ -517,11 +516,14 @@ class ControlSession:
                 and self.gate.observe(self.monitor.stamp, self.monitor.q, self.monitor.effort):
             self._begin_tracking()
 
+    def _lateness(self) -> float:
+        """Age of the last state, s."""
+        return self._last_receive - self.monitor.stamp
+
     def _supervise(self) -> Finding | None:
         """Feed the tests with the last state; return what is wrong."""
         monitor, supervisor = self.monitor, self.supervisor
-        age = self._last_receive - monitor.stamp
-        is_late = self.lateness.count(age, monitor.dt)
+        is_late = self.lateness.count(self._lateness())
         if not (monitor.dt > 0.0 and monitor.velocity_known):
             supervisor.begin(monitor.q, monitor.stamp)
             return None

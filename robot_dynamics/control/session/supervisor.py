@@ -56,7 +56,7 @@ STILL = 0.03
 OBEDIENCE_WINDOW, COMPARED_SHARE, REVERSED_SHARE = 0.01, 0.05, -0.3
 #: States over which late ones are counted; share of late states at which the session goes safe,
 #: and share at which it returns. Single late states do no harm.
-COUNTED_STATES, TOO_MANY_LATE, FEW_LATE = 50, 0.2, 0.05
+COUNTED_STATES, TOO_MANY_LATE, FEW_LATE = 50, 0.4, 0.05
 #: States in a row that are older than twice that age, after which the session goes safe.
 VERY_LATE_STATES = 3
 #: Sudden change of the speed of a position, over the speed limit, that shows a faulty encoder; a
@@ -231,20 +231,19 @@ class MotionSupervisor:
 class LatenessCounter:
     """Share of states that are older than a feedback tolerates.
 
-    `longest_delay` is the age, beyond one period, up to which the loop is stable, s; `age` is the
-    recent age, which falls slowly, s.
+    `longest_delay` is the age up to which the loop is stable, s; `age` is the recent age, which
+    falls slowly, s.
     """
 
-    def __init__(self, longest_delay: float, period: float):
-        self.longest_delay, self._period = longest_delay, period
+    def __init__(self, longest_delay: float):
+        self.longest_delay = longest_delay
         self._share = 0.0
         self._very_late = 0
         self.age = 0.0
         self.is_late = False
 
-    def count(self, age: float, dt: float) -> bool:
-        """Count a state of some age that came some time after the one before; return `is_late`."""
-        age += max(0.0, dt - self._period)
+    def count(self, age: float) -> bool:
+        """Count a state of some age, s; return `is_late`."""
         self.age = max(age, self.age - self.age / COUNTED_STATES)
         self._share += ((age > self.longest_delay) - self._share) / COUNTED_STATES
         self._very_late = self._very_late + 1 if age > 2.0 * self.longest_delay else 0
