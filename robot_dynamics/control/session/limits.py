@@ -21,6 +21,10 @@ from robot_dynamics.errors import ControlError, DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 
+#: Time in which an effort may change by its limit while control changes hands, where no rate limit
+#: is given; twice that time is enough for every change. s.
+RAMP_TIME = 0.02
+
 
 @kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
 def cut_efforts(tau, limit, hardware, rate, dt, effort, saturated):
@@ -66,7 +70,9 @@ class EffortLimiter:
     effort_limit : array_like, shape (n,)
         Largest absolute effort. N m or N.
     rate_limit : array_like, shape (n,), optional
-        Largest absolute change of effort; unlimited by default. N m/s or N/s.
+        Largest absolute change of effort; unlimited by default, and where it is inf. N m/s or N/s.
+    ramp_limit : array_like, shape (n,), optional
+        The same for the time after `begin_ramp`. N m/s or N/s.
     hard_limit : array_like, shape (n,), optional
         Limits of the robot itself, nan for none: no limit may be above them.
 
@@ -86,14 +92,20 @@ class EffortLimiter:
     """
 
     def __init__(self, joint_names: Sequence[str], effort_limit: ArrayLike, *,
-                 rate_limit: ArrayLike | None = None, hard_limit: ArrayLike | None = None):
+                 rate_limit: ArrayLike | None = None, ramp_limit: ArrayLike | None = None,
+                 hard_limit: ArrayLike | None = None):
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
         self._limit = self._limits('effort_limit', effort_limit)
-        self._rate = np.full(n, np.inf) if rate_limit is None \
-            else self._limits('effort_rate_limit', rate_limit)
+        self._rate = np.full(n, np.inf) if rate_limit is None else self._rates(rate_limit)
+        self._ramp = self._rate if ramp_limit is None \
+            else np.minimum(self._rate, self._rates(ramp_limit))
+        self._ramp_left = 0.0
+        self._possible = self._limit
         if hard_limit is not None:
-            self._check_below(self._of_joints('limits of the robot', hard_limit))
+            own = self._of_joints('limits of the robot', hard_limit)
+            self._check_below(own)
+            self._possible = np.where(np.isnan(own), self._limit, own)
         #: Effort that the hardware adds by itself, shape (n,), finite; overwritten in place
         #: by its owner before `apply`. N m or N.
         self.hardware_gravity = np.zeros(n)
@@ -117,13 +129,15 @@ class EffortLimiter:
         effort_limit : array_like, shape (n,), optional
             Limits, nan for the robot's own. N m or N.
         rate_limit : array_like, shape (n,), optional
-            As for the class.
+            As for the class; by default efforts are limited while control changes hands, when a
+            change by the whole limit takes `RAMP_TIME`.
         """
         own = robot.limits.effort
         chosen = own if effort_limit is None else real_array(effort_limit, 'effort_limit')
         if chosen.shape == own.shape:
             chosen = np.where(np.isnan(chosen), own, chosen)
-        return cls(robot.joint_names, chosen, rate_limit=rate_limit, hard_limit=own)
+        return cls(robot.joint_names, chosen, rate_limit=rate_limit, hard_limit=own,
+                   ramp_limit=chosen / RAMP_TIME if rate_limit is None else None)
 
     @property
     def limit(self) -> FloatArray:
@@ -135,10 +149,23 @@ class EffortLimiter:
         self._has_last = False
 
     def begin_at(self, effort: FloatArray) -> None:
-        """Count the rate limit from an effort; ignored where it is not within the limits."""
-        if effort.shape == self.effort.shape and self.permits(effort):
-            self.effort[:] = effort
+        """Count the rate limit from an effort; ignored where it is beyond those of the robot."""
+        if effort.shape == self.effort.shape and self._within(effort, self._possible):
+            np.clip(effort, -self._limit, self._limit, out=self.effort)
             self._has_last = True
+            self.begin_ramp()
+
+    def begin_ramp(self) -> None:
+        """Go on from the last effort, if there is one, within the limit of a ramp.
+
+        It ends when any change may be complete. For good it would be too slow a feedback: it
+        delays single joints, which moves those that they are coupled with.
+        """
+        self._ramp_left = 2.0 * RAMP_TIME if self._has_last else 0.0
+
+    def end_ramp(self) -> None:
+        """End a ramp at once."""
+        self._ramp_left = 0.0
 
     def apply(self, tau: FloatArray, dt: float) -> FloatArray:
         """Efforts within the limits, shape (n,).
@@ -167,7 +194,11 @@ class EffortLimiter:
                                         + ', '.join(self.joint_names))
         # The first effort has no rate. Negative time and NaN allow no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
-        count = self._cut(tau, self._limit, self.hardware_gravity, self._rate, since, self.effort,
+        rate = self._rate
+        if self._ramp_left > 1e-9:
+            rate = self._ramp
+            self._ramp_left -= since
+        count = self._cut(tau, self._limit, self.hardware_gravity, rate, since, self.effort,
                           self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
@@ -194,6 +225,16 @@ class EffortLimiter:
                                         + ', '.join(self.joint_names) + ' (in this order), or '
                                         'write <limit effort="..."> into the URDF')
         return array
+
+    def _rates(self, values: ArrayLike) -> FloatArray:
+        """Rate limits as a new array; raises where one is not above zero."""
+        rates = self._of_joints('effort_rate_limit', values)
+        for name, rate in zip(self.joint_names, rates, strict=True):
+            if not rate > 0.0:
+                raise ParameterError(f'must be above zero, got {rate:g}',
+                                     subject=f'effort_rate_limit.{name}',
+                                     remedy='give it in N m/s or N/s, or inf for no limit')
+        return rates
 
     def _of_joints(self, parameter: str, values: ArrayLike) -> FloatArray:
         """One number per joint, as a new array."""

@@ -386,7 +386,7 @@ class ControlSession:
         return command
 
     def wind_down(self, dt: float) -> Command | None:
-        """Next command on the way to the safe effort at the rate limit; None at its end.
+        """Next command on the way to the safe effort within the rate limit; None at its end.
 
         The velocity counts as zero, as in what `stop` returns.
 
@@ -395,6 +395,7 @@ class ControlSession:
         dt : float
             Time since the last command. s.
         """
+        self.limiter.begin_ramp()
         command = self._send_safe_at_rest(dt)
         return command if self.limiter.any_saturated else None
 
@@ -567,6 +568,7 @@ class ControlSession:
     def _begin_holding(self) -> None:
         monitor = self.monitor
         self._command_gate.prepare(monitor.q)
+        self.limiter.begin_ramp()
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.supervisor.lies[:] = 0
@@ -577,6 +579,7 @@ class ControlSession:
         # The reference starts at the pose held, not at the one measured now: the feedback
         # that carries an unknown load by a small error must not drop it.
         self.controller.reset(self.monitor.q, self.monitor.v)
+        self.limiter.begin_ramp()
         self._first_step = True
         self.supervisor.begin_following(self.pose, self.q_d, self.limiter.effort)
         self._obeys_until = self._stamp + OBEDIENCE_TIME
@@ -595,6 +598,8 @@ class ControlSession:
         self.reason = f'{cause.value}: {detail}'
         self.adapted = False
         self.stop_motion.abandon()
+        # Braking is not delayed.
+        self.limiter.end_ramp()
         self.controller.forget_recent()
         self.counts['safe_entries'] += 1
         self._good_states = 0

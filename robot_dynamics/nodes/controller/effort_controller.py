@@ -140,6 +140,7 @@ class EffortControllerNode(ManagedNode):
         self._payload_stamp: float | None = None
         self._period = 1.0 / values['rate']
         self.session.stop('not activated yet')
+        self._released_at = -np.inf
         self._steady_origin = time.monotonic()
         self._stamps = StampClock(self)
         self._mode: Mode | None = None
@@ -210,6 +211,9 @@ class EffortControllerNode(ManagedNode):
         """Answer from the next joint state on."""
         self.session.reactivate()
         last = self._commands.last_effort()
+        if last is None and time.monotonic() - self._released_at < _PREPARED_TIME:
+            # The controller that was to follow has sent nothing.
+            last = self.session.limiter.effort.copy()
         if last is not None:
             self.session.take_over(last)
         self._commands.forget_predecessors()
@@ -224,6 +228,7 @@ class EffortControllerNode(ManagedNode):
                 self._commands.send(command.effort, self.session.monitor.q)
                 time.sleep(_COPY_PERIOD)
             # A controller that takes over continues from this effort.
+            self._released_at = time.monotonic()
             self._publish_command(self._stamps.nanoseconds(command.stamp))
             # Reliable subscribers get it; one that has ended is not waited for long.
             for publisher in (self._commands, self._named_commands):

@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
-from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.limits import RAMP_TIME, EffortLimiter
 from robot_dynamics.control.session.safe_command import SafeKind
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
@@ -112,8 +112,9 @@ CONTROLLER_PARAMETERS = (
     *REPORTED_PARAMETERS,
     Parameter('effort_limit', (), 'Largest efforts, at most those of the robot; empty means those '
               'of the robot.', 'N m or N', 0.001, 1e5, read_only=True),
-    Parameter('effort_rate_limit', (), 'Largest rates of change of efforts; empty means '
-              'unlimited.', 'N m/s or N/s', 0.001, 1e8, read_only=True),
+    Parameter('effort_rate_limit', (), 'Largest rates of change of efforts. Empty: only while '
+              f'control changes hands, effort_limit in {RAMP_TIME:g} s; 0: unlimited.',
+              'N m/s or N/s', 0.0, 1e8, read_only=True),
     Parameter('max_tracking_error', 0.5, 'Largest distance from the reference; beyond it the '
               'safe command is sent.', 'rad or m', 0.001, 10.0, read_only=True),
     Parameter('max_trajectory_points', 1000, 'Largest number of points of a reference, which is '
@@ -146,8 +147,10 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
     monitor = JointStateMonitor.for_robot(
         robot, state_names, **{name: values[name] for name in (
             'state_skew', 'max_age', 'max_future', 'velocity_cutoff')})
-    rate_limit = per_joint(values, 'effort_rate_limit', names) \
-        if values['effort_rate_limit'] else None
+    rate_limit = None
+    if values['effort_rate_limit']:
+        rate_limit = per_joint(values, 'effort_rate_limit', names)
+        rate_limit[rate_limit == 0.0] = np.inf
     limiter = EffortLimiter.for_robot(
         robot, per_joint(values, 'effort_limit', names, default=np.nan), rate_limit=rate_limit)
     carried = values['hardware_gravity_compensation']

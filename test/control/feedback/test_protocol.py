@@ -7,7 +7,7 @@ import pytest
 from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
-from robot_dynamics.control.session.limits import EffortLimiter
+from robot_dynamics.control.session.limits import RAMP_TIME, EffortLimiter
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.safe_command import SafeKind
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
@@ -59,6 +59,9 @@ class Rig:
         for _ in range(100):
             self.state()
             if self.session.mode is Mode.TRACKING:
+                # Until efforts may change at once.
+                for _ in range(round(2.0 * RAMP_TIME / PERIOD)):
+                    self.state()
                 return self
         raise AssertionError(self.session.reason)
 

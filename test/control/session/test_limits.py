@@ -46,6 +46,48 @@ def test_changes_are_bounded_in_time():
                                   [-1.0, 0.0, 3.0])
 
 
+def test_efforts_of_a_robot_change_by_their_limit_within_20_ms_while_control_changes_hands(arm3):
+    limiter = EffortLimiter.for_robot(arm3, [10.0, NAN, NAN])
+    limit = limiter.limit
+    assert limit[0] == 10.0
+    limiter.begin_at(-limit)
+    # No time, no change; then from one limit to the other.
+    np.testing.assert_array_equal(limiter.apply(limit, 0.0), -limit)
+    for share in np.arange(-0.8, 1.01, 0.2):
+        np.testing.assert_allclose(limiter.apply(limit, 0.004), share * limit, atol=1e-9)
+    # From then on without a limit.
+    np.testing.assert_array_equal(limiter.apply(-limit, 0.004), -limit)
+    limiter.begin_ramp()
+    np.testing.assert_allclose(limiter.apply(limit, 0.01), -0.5 * limit)
+    limiter.end_ramp()
+    np.testing.assert_array_equal(limiter.apply(limit, 0.0), limit)
+    # Nothing precedes the first effort.
+    limiter.forget()
+    limiter.begin_ramp()
+    np.testing.assert_array_equal(limiter.apply(-limit, 0.002), -limit)
+    np.testing.assert_array_equal(limiter.apply(limit, 0.002), limit)
+
+
+def test_a_rate_limit_holds_in_ramps_too_and_may_be_unlimited(arm3):
+    limiter = EffortLimiter.for_robot(arm3, rate_limit=[INF, 100.0, INF])
+    limiter.begin_at(np.zeros(3))
+    own = arm3.limits.effort.copy()
+    np.testing.assert_allclose(limiter.apply(own, 0.01), [own[0], 1.0, own[2]])
+    np.testing.assert_allclose(limiter.apply(own, 0.01), [own[0], 2.0, own[2]])
+
+
+@pytest.mark.parametrize('rate', [0.0, -1.0, NAN])
+def test_a_rate_is_above_zero(rate):
+    with pytest.raises(ParameterError, match=r'effort_rate_limit\.b must be above zero'):
+        EffortLimiter(NAMES, LIMIT, rate_limit=[1.0, rate, 1.0])
+
+
+def test_begins_at_an_effort_of_a_controller_with_wider_limits(arm3):
+    limiter = EffortLimiter.for_robot(arm3, [10.0, NAN, NAN], rate_limit=[100.0] * 3)
+    limiter.begin_at(np.array([20.0, 1.0, 0.5]))
+    np.testing.assert_allclose(limiter.apply(np.zeros(3), 0.001), [9.9, 0.9, 0.4])
+
+
 @pytest.mark.parametrize('limit', [NAN, INF, 0.0, -1.0])
 def test_a_joint_without_a_limit_is_named_with_the_parameter_to_set(limit):
     with pytest.raises(ParameterError) as error:

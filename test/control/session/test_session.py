@@ -275,7 +275,8 @@ def test_an_arm_that_cannot_be_held_is_not_taken_over(bench):
 
 
 def test_efforts_are_cut_and_nothing_is_learnt_then(bench):
-    bench.start()
+    # Until efforts may change at once.
+    bench.start().states(5)
     bench.controller.answer = [500.0, 2.0, 0.1]
     command = bench.state()
     np.testing.assert_array_equal(command.effort, [60.0, 2.0, 0.1])
