@@ -3,7 +3,8 @@
 
 The active controller publishes the safe command, waits until it was received, and releases the
 arm; then the other one takes over from that effort. They never command at the same time. Where
-the other one cannot take over, the first one continues, or is activated again.
+the other one cannot take over, the first one continues, or is activated again. Where another
+switch of the arm is under way on this machine, this one waits for it.
 """
 
 from __future__ import annotations

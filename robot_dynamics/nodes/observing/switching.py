@@ -13,12 +13,24 @@ activate      the next one                the previous one takes over again
 A controller that is deactivated sends the safe command, waits until subscribers have received it,
 and releases the command topic; the next one continues from that effort. At no time do two of them
 send.
+
+On one machine an arm is switched by one process at a time; others wait for it. Switches from two
+machines may refuse each other the arm: then the previous controller takes over again, as soon as
+the claims of the others have ended.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import random
+import signal
+import socket
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from lifecycle_msgs.msg import State, Transition
@@ -37,9 +49,67 @@ _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0
 _SETTLED = 1.0
 #: Time for client and server to discover each other both ways, and between two checks. s.
 _ACQUAINTANCE, _PACE = 0.2, 0.05
+#: Longest wait for another switch of the same arm, and longest time in which the previous
+#: controller is tried again: claims of controllers that were prepared elsewhere end in 10 s. s.
+_LONGEST_SWITCH, _TAKE_BACK = 180.0, 20.0
 #: Services of a controller, and their types.
 _SERVICES: dict[str, type] = {
     'get_state': GetState, 'prepare': Trigger, 'change_state': ChangeState}
+
+
+@contextmanager
+def one_at_a_time(arm: str, report: Callable[[str], None],
+                  longest: float = _LONGEST_SWITCH) -> Iterator[None]:
+    """Exclude the block for the same arm in all processes of this machine, of any user.
+
+    It is entered as soon as no other one runs; `report` gets a line where that takes time. Raises
+    a BringupError after `longest`, s.
+    """
+    # An abstract socket of Linux: the kernel frees its name when its process ends.
+    address = b'\0robot_dynamics/switch/' + hashlib.sha256(arm.encode()).hexdigest().encode()
+    begin, waits = time.monotonic(), False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as mark:
+        while not _bound(mark, address):
+            if not waits:
+                report('waiting for another switch of this arm')
+            waits = True
+            if time.monotonic() - begin > longest:
+                raise BringupError('has not ended', subject='another switch of this arm',
+                                   remedy='end its process, and try again')
+            time.sleep(_PACE)
+        yield
+
+
+def _bound(mark: socket.socket, address: bytes) -> bool:
+    """Bind a socket, False where the address is taken; without such addresses True."""
+    try:
+        mark.bind(address)
+    except OSError as error:
+        return error.errno != errno.EADDRINUSE
+    return True
+
+
+@contextmanager
+def signals_later() -> Iterator[None]:
+    """Handle requests to end this process after the block, in which an arm changes hands."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, note) for number in numbers
+              if signal.getsignal(number) is not signal.SIG_IGN}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for later in came:
+            signal.raise_signal(later)
 
 
 class Switcher:
@@ -72,10 +142,14 @@ class Switcher:
         self._context.try_shutdown()
 
     def switch(self, name: str) -> None:
-        """Let a controller take over.
+        """Let a controller take over, after any other switch of the arm on this machine.
 
         Raises a BringupError with the reason, and the controller that controls the arm now.
         """
+        with one_at_a_time(f'{self._context.get_domain_id()} {self._prefix}', self._report):
+            self._switch(name)
+
+    def _switch(self, name: str) -> None:
         states = self._look(name)
         if not states:
             raise BringupError(
@@ -104,13 +178,23 @@ class Switcher:
         self._prepare(name, kept)
         # Between the two controllers the last command acts on the arm.
         self._client(name, 'change_state')
+        with signals_later():
+            self._hand_over(present, name, states)
+
+    def _hand_over(self, present: str | None, name: str, known: Collection[str]) -> None:
+        """Deactivate the present controller and activate the next one, or the present again."""
         if present is not None:
-            if not self._change(present, Transition.TRANSITION_DEACTIVATE):
+            if self._change(present, Transition.TRANSITION_DEACTIVATE):
+                self._report(f'{present} has sent the safe command and released the arm')
+            # Another switch may have deactivated it, or its process has ended.
+            elif self._state(present) == State.PRIMARY_STATE_ACTIVE:
                 raise BringupError('cannot be deactivated and continues', subject=present,
                                    remedy='read its log')
-            self._report(f'{present} has sent the safe command and released the arm')
-        if not self._activate(name):
-            raise BringupError('could not take over: ' + self._take_back(present), subject=name,
+        holder = name if self._activate(name) else self._take_back(present, known)
+        if holder != name:
+            result = f'{holder} controls the arm' + ' again' * (holder == present) if holder \
+                else 'no controller is active, and the safe command acts on the arm'
+            raise BringupError(f'could not take over: {result}', subject=name,
                                remedy='read its log')
         self._report(f'{name} controls the arm')
 
@@ -171,13 +255,23 @@ class Switcher:
         return self._change(name, Transition.TRANSITION_ACTIVATE) \
             or self._state(name) == State.PRIMARY_STATE_ACTIVE
 
-    def _take_back(self, name: str | None) -> str:
-        """Activate the previous controller again; return a text on the result."""
-        if name is not None:
-            answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
-            if answer is not None and answer.success and self._activate(name):
-                return f'{name} controls the arm again'
-        return 'no controller is active, and the safe command acts on the arm'
+    def _take_back(self, previous: str | None, known: Collection[str]) -> str | None:
+        """Activate the previous controller again, unless another one of those known is active.
+
+        Returns the controller that controls the arm, None without one.
+        """
+        deadline = time.monotonic() + _TAKE_BACK
+        while True:
+            for name in known:
+                if self._state(name) == State.PRIMARY_STATE_ACTIVE:
+                    return name
+            if previous is None or time.monotonic() > deadline:
+                return None
+            answer = self._ask(previous, 'prepare', Trigger.Request(), _ANSWER)
+            if answer is not None and answer.success and self._activate(previous):
+                return previous
+            # Two switches with the same rhythm could refuse each other the arm every time.
+            self._pause(random.uniform(0.5, 1.5))
 
     def _change(self, name: str, transition: int, timeout: float = _ANSWER) -> bool:
         answer = self._ask(name, 'change_state', ChangeState.Request(

@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -19,7 +23,8 @@ from std_srvs.srv import Trigger
 from robot_dynamics.bringup.system import SWITCHABLE
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.controllers import CONTROLLERS
-from robot_dynamics.nodes.observing.switching import Switcher
+from robot_dynamics.nodes.observing import switching
+from robot_dynamics.nodes.observing.switching import Switcher, one_at_a_time, signals_later
 from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
@@ -65,22 +70,29 @@ class Bench:
 
     def switch(self, name: str) -> list[str]:
         """Switch, and return what is said; raise what is raised."""
-        said: list[str] = []
-        failed: list[Exception] = []
+        said, failed = self.switch_at_once(name)[name]
+        if failed is not None:
+            raise failed
+        return said
 
-        def work():
+    def switch_at_once(self, *names: str) -> dict[str, tuple[list[str], BringupError | None]]:
+        """Switch to several controllers at the same time; return what is said and raised."""
+        results: dict[str, tuple[list[str], BringupError | None]] = {}
+
+        def work(name: str) -> None:
+            said: list[str] = []
             try:
                 with Switcher(NODES, report=said.append) as switcher:
                     switcher.switch(name)
+                results[name] = said, None
             except BringupError as error:
-                failed.append(error)
+                results[name] = said, error
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        assert self.observer.spin(150.0, lambda: not thread.is_alive())
-        if failed:
-            raise failed[0]
-        return said
+        threads = [threading.Thread(target=work, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        assert self.observer.spin(150.0, lambda: not any(map(threading.Thread.is_alive, threads)))
+        return results
 
 
 @pytest.fixture
@@ -203,3 +215,147 @@ def test_who_fails_to_take_over_gives_the_arm_back(bench):
         bench.switch('adaptive')
     assert bench.mode('pd_gravity') == 'stopped'
     assert other.topic_name == '/effort_controller/commands'
+
+
+def test_two_switches_at_once_leave_the_arm_to_one_controller(bench, monkeypatch):
+    bench.run('pd_gravity')
+    for name in ('computed_torque', 'gravity'):
+        bench.run(name, autostart=False)
+    bench.wait('pd_gravity', 'tracking')
+    results = bench.switch_at_once('computed_torque', 'gravity')
+    # The second one waits, and switches from the first.
+    assert {name: failed for name, (_, failed) in results.items()} == {
+        'computed_torque': None, 'gravity': None}
+    first, last = sorted(results, key=lambda name: results[name][0][0].startswith('waiting'))
+    assert results[last][0] == ['waiting for another switch of this arm',
+                                f'{first} has sent the safe command and released the arm',
+                                f'{last} controls the arm']
+    bench.wait(last, 'guided' if last == 'gravity' else 'tracking')
+    assert bench.mode(first) == bench.mode('pd_gravity') == 'stopped'
+    # Switches of two machines do not wait for each other.
+    monkeypatch.setattr(switching, 'one_at_a_time', lambda *_: nullcontext())
+    results = bench.switch_at_once('pd_gravity', first)
+    working = ('holding', 'tracking', 'guided')
+    assert bench.observer.spin(60.0, lambda: sum(bench.mode(name) in working for name in (
+        'pd_gravity', 'computed_torque', 'gravity')) == 1), (bench.modes, results)
+    assert bench.observer.node.count_publishers('effort_controller/commands') == 1
+
+
+class Scripted(Switcher):
+    """Switches controllers that are a table instead of nodes."""
+
+    def __init__(self, *, refusals, becomes_active=None):
+        super().__init__(NODES)
+        self.states = {'pd_gravity': State.PRIMARY_STATE_ACTIVE,
+                       'adaptive': State.PRIMARY_STATE_INACTIVE,
+                       'gravity': State.PRIMARY_STATE_INACTIVE}
+        self.refusals, self.becomes_active = refusals, becomes_active
+        self._prefix = ''
+
+    def _look(self, wanted):
+        return dict(self.states)
+
+    def _state(self, name):
+        return self.states[name]
+
+    def _client(self, name, service):
+        return None
+
+    def _ask(self, name, service, request, timeout):
+        return Trigger.Response(success=True)
+
+    def _pause(self, seconds):
+        assert 0.0 < seconds < 2.0
+
+    def _change(self, name, transition, timeout=0.0):
+        if transition == Transition.TRANSITION_DEACTIVATE:
+            self.states[name] = State.PRIMARY_STATE_INACTIVE
+            if self.becomes_active:
+                self.states[self.becomes_active] = State.PRIMARY_STATE_ACTIVE
+            return True
+        self.refusals -= 1
+        if self.refusals >= 0:
+            return False
+        self.states[name] = State.PRIMARY_STATE_ACTIVE
+        return True
+
+
+def test_the_previous_controller_is_tried_until_others_give_up_the_arm():
+    switcher = Scripted(refusals=5)
+    with pytest.raises(BringupError, match='not take over: pd_gravity controls the arm again;'):
+        switcher._switch('adaptive')
+    assert switcher.states['pd_gravity'] == State.PRIMARY_STATE_ACTIVE
+
+
+def test_one_that_another_switch_has_activated_keeps_the_arm():
+    switcher = Scripted(refusals=5, becomes_active='gravity')
+    with pytest.raises(BringupError, match='could not take over: gravity controls the arm;'):
+        switcher._switch('adaptive')
+    assert switcher.states['pd_gravity'] == State.PRIMARY_STATE_INACTIVE
+
+
+def test_one_that_was_deactivated_by_another_switch_does_not_end_this_one():
+    switcher = Scripted(refusals=0)
+    change, asked = switcher._change, []
+
+    def late(name, transition, timeout=0.0):
+        asked.append((name, transition))
+        return change(name, transition) and transition != Transition.TRANSITION_DEACTIVATE
+
+    switcher._change = late
+    switcher._switch('adaptive')
+    assert asked == [('pd_gravity', Transition.TRANSITION_DEACTIVATE),
+                     ('adaptive', Transition.TRANSITION_ACTIVATE)]
+
+
+def test_an_arm_is_switched_by_one_at_a_time():
+    events: list[str] = []
+    entered, leave = threading.Event(), threading.Event()
+
+    def first():
+        with one_at_a_time('7 /left', events.append):
+            entered.set()
+            leave.wait(10.0)
+            events.append('first')
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert entered.wait(10.0)
+    with one_at_a_time('7 /right', events.append), one_at_a_time('8 /left', events.append):
+        assert events == []
+    with pytest.raises(BringupError, match='another switch of this arm has not ended'), \
+            one_at_a_time('7 /left', events.append, longest=0.1):
+        pass
+    threading.Timer(0.2, leave.set).start()
+    with one_at_a_time('7 /left', events.append):
+        events.append('second')
+    thread.join()
+    assert events == ['waiting for another switch of this arm'] * 2 + ['first', 'second']
+
+
+def test_a_switch_that_is_killed_does_not_hold_up_others():
+    holder = subprocess.Popen(
+        [sys.executable, '-c', 'import time\n'
+         'from robot_dynamics.nodes.observing.switching import one_at_a_time\n'
+         'with one_at_a_time("9 /", print):\n'
+         '    print("in", flush=True)\n'
+         '    time.sleep(60)'], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == 'in\n'
+        with pytest.raises(BringupError), one_at_a_time('9 /', print, longest=0.1):
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    with one_at_a_time('9 /', pytest.fail):
+        pass
+
+
+def test_ctrl_c_waits_until_the_arm_has_changed_hands():
+    done = False
+    with pytest.raises(KeyboardInterrupt), signals_later():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        done = True
+    assert done
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
