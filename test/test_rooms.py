@@ -17,7 +17,7 @@ ROOMS = ('lazy', 'errors', 'files', 'model', 'recordings', 'closed_form', 'dynam
          'control', 'identification', 'simulation', 'nodes', 'report', 'bringup')
 ROS = ('rclpy', 'rcl_interfaces', 'sensor_msgs', 'std_msgs', 'trajectory_msgs', 'std_srvs',
        'diagnostic_msgs', 'lifecycle_msgs', 'rosgraph_msgs', 'builtin_interfaces',
-       'geometry_msgs')
+       'geometry_msgs', 'controller_manager_msgs')
 
 #: Modules of one folder, at most, and the share of modules with exactly one importer.
 MOST_MODULES, SINGLE_IMPORTERS = 20, 0.15

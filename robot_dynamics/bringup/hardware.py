@@ -19,7 +19,7 @@ from robot_dynamics.model.shipped import resolve_file
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 #: Nodes that depend on the driver.
-NODES = (*CONTROLLER_NODES, 'inverse_dynamics', 'reference')
+NODES = (*CONTROLLER_NODES, 'command_guard', 'inverse_dynamics', 'reference')
 
 #: Parameters of a controller that describe the driver: a file sets them for one controller, and
 #: they apply to every controller that the file does not name.
@@ -27,7 +27,8 @@ DRIVER_PARAMETERS = frozenset((
     'rate', 'spin', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
     'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_rate_limit',
     'state_publishers', 'state_timeout', 'state_skew', 'max_age', 'max_future',
-    'velocity_cutoff', 'safe_command', 'safe_command_count', 'resume_after'))
+    'velocity_cutoff', 'safe_command', 'safe_command_count', 'resume_after',
+    'deactivate_effort_controller', 'stop_service'))
 
 #: Default and text of the launch arguments for a driver, beside those of a system.
 HARDWARE_ARGUMENTS = {
@@ -69,7 +70,7 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
     """
     parameters = with_every_controller(load_hardware(hardware))
     if command_topic:
-        for node in CONTROLLER_NODES:
+        for node in (*CONTROLLER_NODES, 'command_guard'):
             parameters.setdefault(node, {})['command_topic'] = command_topic
     renamed = () if joint_states == 'joint_states' else (('joint_states', joint_states),)
     return tuple(replace(process, remappings=renamed)

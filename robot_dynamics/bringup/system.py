@@ -44,7 +44,13 @@ DESCRIPTION = 'description'
 #: its equations first. s.
 DESCRIPTION_TIMEOUT = 60.0
 
-_ARM = 'simulated_arm'
+_ARM, _GUARD = 'simulated_arm', 'command_guard'
+
+#: Time without commands after which the guard stops an arm, s, and the same in periods: the longer
+#: one counts.
+_SILENCE, _SILENT_PERIODS = 0.03, 3.0
+#: Parameters of a controller that the guard has, too.
+_OF_COMMANDS = ('command_topic', 'command_type', 'stop_service')
 
 #: Duration of good states after which the controller of a simulated arm continues. s.
 _RESUMPTION = 0.2
@@ -159,6 +165,10 @@ class System:
             nodes.append(self._controller(self.controller))
         standby = self._standby()
         nodes += [self._controller(name, autostart=False) for name in standby]
+        controllers = [CONTROLLERS[name].node for name in (self.controller, *standby)
+                       if CONTROLLERS[name].node]
+        if self.plant == NO_PLANT and controllers:
+            nodes.append(self._guard(controllers[0]))
         if self.inverse_dynamics:
             nodes.append(self._model_node('inverse_dynamics', {}))
         if self.reference and any(CONTROLLERS[name].tracks
@@ -211,6 +221,16 @@ class System:
             return self.node(name, parameters, module=module,
                               files=(identified_files(self.identified),))
         return self.node(name, {**self._robot(), **parameters}, module=module)
+
+    def _guard(self, controller: str) -> NodeProcess:
+        """Node that stops a real arm when the commands of its controllers stop."""
+        own = self.parameters.get(controller, {})
+        parameters: dict[str, ParameterValue] = {
+            name: own[name] for name in _OF_COMMANDS if name in own}
+        rate = own.get('rate', self.rate)
+        if isinstance(rate, int | float) and rate > 0.0:
+            parameters['silence'] = max(_SILENCE, _SILENT_PERIODS / rate)
+        return self.node(_GUARD, {'spin': 'waitset', **parameters})
 
     def _standby(self) -> tuple[str, ...]:
         """Standby controllers; raises where one needs elastic joints and the arm has none."""

@@ -114,5 +114,8 @@ CONTROLLER_NODES: Mapping[str, Controller] = MappingProxyType(by_node(_ROWS))
 TRACKING_NODES = tuple(node for node, row in CONTROLLER_NODES.items() if row.tracks)
 
 #: Every node of this package: a module of `robot_dynamics.nodes` and an executable.
-NODES = (*CONTROLLER_NODES, 'excitation', 'inverse_dynamics', 'recorder', 'reference',
-         'simulated_arm')
+NODES = (*CONTROLLER_NODES, 'command_guard', 'excitation', 'inverse_dynamics', 'recorder',
+         'reference', 'simulated_arm')
+
+#: Nodes that subscribe to commands and do not apply them.
+WATCHERS = ('command_guard', 'recorder')

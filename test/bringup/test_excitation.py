@@ -83,7 +83,8 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     # An arm of others, of which the topic robot_description tells.
     others = excitation_processes(System(robot='', plant='none', inverse_dynamics=False),
                                   str(plan))
-    assert [process.node for process in others] == ['adaptive_controller', 'excitation']
+    assert [process.node for process in others] == [
+        'adaptive_controller', 'command_guard', 'excitation']
     assert 'robot_description' not in others[-1].parameters
 
 

@@ -112,8 +112,11 @@ def test_what_is_of_a_driver_is_a_parameter_of_every_controller():
 def test_what_runs_beside_a_driver():
     system = System(robot='arm7', plant='none', reference=False, namespace='left')
     processes = hardware_processes(system, 'franka', 'torques', 'franka/joint_states')
-    assert [process.node for process in processes] == ['adaptive_controller', 'inverse_dynamics']
-    controller = processes[0]
+    assert [process.node for process in processes] == [
+        'adaptive_controller', 'command_guard', 'inverse_dynamics']
+    controller, guard, _ = processes
+    assert guard.parameters['command_topic'] == 'torques'
+    assert guard.parameters['silence'] == 0.03
     assert controller.namespace == 'left'
     # The file is stronger than defaults of a system, an argument stronger than the file.
     assert controller.parameters['rate'] == 1000.0
@@ -125,6 +128,26 @@ def test_what_runs_beside_a_driver():
     plain = hardware_processes(system, 'ur')[0]
     assert plain.remappings == ()
     assert plain.parameters['command_topic'] == 'forward_effort_controller/commands'
+
+
+def test_the_guard_watches_what_the_controllers_of_a_driver_send(tmp_path):
+    path = tmp_path / 'mine.yaml'
+    path.write_text(yaml.safe_dump({'adaptive_controller': {'ros__parameters': {
+        'rate': 50.0, 'command_topic': 'arm_controller/joint_trajectory',
+        'command_type': 'joint_trajectory', 'stop_service': 'driver/stop'}}}))
+    for system in (System(robot='arm7', plant='none', reference=False),
+                   System(robot='arm7', plant='none', reference=False, controller='none',
+                          standby='pd_gravity')):
+        (guard,) = [process for process in hardware_processes(system, str(path))
+                    if process.node == 'command_guard']
+        assert guard.parameters['command_topic'] == 'arm_controller/joint_trajectory'
+        assert guard.parameters['command_type'] == 'joint_trajectory'
+        assert guard.parameters['stop_service'] == 'driver/stop'
+        # Three periods of its commands.
+        assert guard.parameters['silence'] == pytest.approx(0.06)
+    alone = System(robot='arm7', plant='none', reference=False, controller='none')
+    assert 'command_guard' not in [process.node for process in hardware_processes(
+        alone, str(path))]
 
 
 def test_the_description_comes_from_the_arm_where_no_robot_is_named():

@@ -91,13 +91,18 @@ def test_every_node_has_an_enclave(allowed):
     assert set(allowed) == {*TABLES, OPERATOR}
 
 
+#: Services of a driver with ros2_control, which does not run here.
+SWITCH = '/controller_manager/switch_controller'
+OF_DRIVER = {SWITCH, '/controller_manager/list_controllers', '/effort_controller/get_parameters'}
+
+
 def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
     def who(action, name):
         return {node for node, rules in allowed.items() if name in rules[action]}
 
     assert who('publish', '/effort_controller/commands') == set(CONTROLLER_NODES)
-    assert who('subscribe', '/effort_controller/commands') == {'simulated_arm', 'recorder',
-                                                               'excitation', OPERATOR}
+    assert who('subscribe', '/effort_controller/commands') == {
+        'simulated_arm', 'recorder', 'excitation', 'command_guard', OPERATOR}
     for controller in CONTROLLER_NODES:
         assert who('publish', f'/{controller}/mode') == {controller}
         assert who('publish', f'/{controller}/reference') == (
@@ -105,9 +110,11 @@ def test_who_moves_the_arm_and_who_says_where_it_is(allowed):
     for topic in ('/joint_states', '/robot_description', '/clock'):
         assert who('publish', topic) == {'simulated_arm'}
     requests = {node: rules['request'] for node, rules in allowed.items() if rules['request']}
-    assert set(requests) == {OPERATOR}
+    assert {node for node, names in requests.items() if SWITCH in names} == \
+        {*CONTROLLER_NODES, 'command_guard'}
+    assert {node for node, names in requests.items() if names - OF_DRIVER} == {OPERATOR}
     replies = set().union(*(rules['reply'] for rules in allowed.values()))
-    assert requests[OPERATOR] <= replies
+    assert requests[OPERATOR] - OF_DRIVER <= replies
     common = {'/diagnostics', '/rosout', '/parameter_events'}
     assert allowed[OPERATOR]['publish'] == common
 
@@ -121,6 +128,7 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
     patient = {'description_timeout': 60.0, 'use_sim_time': True}
     for node in ('inverse_dynamics', 'reference'):
         start(node, **patient)
+    start('command_guard', use_sim_time=True)
     for node in CONTROLLER_NODES:
         has_arm = node == HAS_ARM
         start(node, state_timeout=1.0, max_age=2.0, autostart=has_arm, **patient,
@@ -152,7 +160,7 @@ def test_the_policy_allows_what_the_nodes_do_and_nothing_else(allowed, start, ob
 
     def missing() -> set[tuple[str, str, str]]:
         return {(node, action, name) for node, rules in seen.items() for action in KINDS
-                for name in allowed[node][action] - rules[action]
+                for name in allowed[node][action] - rules[action] - OF_DRIVER
                 if (action, name) not in BRIEF and not NEWER.fullmatch(name)}
 
     assert observer.spin(90.0, lambda: look() or (bool(modes) and modes[-1].data == 'tracking')), \

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from robot_dynamics.bringup.doctor.requirements import (
     has_feedback_gains,
 )
 from robot_dynamics.control.session.modes import Cause, Mode
+from robot_dynamics.nodes.controllers import NODES, WATCHERS
 from robot_dynamics.nodes.observing.graph_snapshot import (
     CLOCK,
     GraphSnapshot,
@@ -31,6 +33,7 @@ from robot_dynamics.nodes.observing.graph_snapshot import (
     StatusSeen,
     Topic,
 )
+from robot_dynamics.nodes.ros.driver_controller import DriverController
 
 _RESTART = 'deactivate and activate the node'
 
@@ -78,6 +81,8 @@ ITEMS = {
     'drive': 'its controller sends nothing, or nothing valid: see commands above',
     'excitation': 'it reports what it waits for or why it stopped; start it again after that',
     'recording': 'check the disk of the recording',
+    'guard': 'it stops an arm with ros2_control (controller_manager_msgs must be installed) or '
+             'with stop_service, see docs/hardware.md',
 }
 #: Beginnings of the figures of an item that are worth reporting.
 _REPORTED = ('turned away', 'rejected', 'refused', 'finding', 'worst', 'times')
@@ -163,7 +168,12 @@ def _check_state(node: NodeInfo, statuses: tuple[StatusSeen, ...], is_needed: bo
         # Details may follow the reason.
         yield make(node.name, mode + because, next(
             (known for start, known in REASONS.items() if (reason or '').startswith(start)),
-            'see the results above'))
+            _remedy_in(reason or '') or 'see the results above'))
+
+
+def _remedy_in(reason: str) -> str:
+    """Command that a reason ends with, empty without one."""
+    return reason.rpartition('; ')[2] if '; ros2 ' in reason else ''
 
 
 def _figures(status: StatusSeen) -> str:
@@ -190,7 +200,12 @@ def check_commands(graph: GraphSnapshot) -> Iterator[CheckResult]:
             yield note(controller.name, 'has no command topic yet: it is not configured',
                        f'ros2 lifecycle set {controller.name} configure')
         for name, types in controller.command_topics.items():
-            yield from _check_command_topic(controller, graph.topic(name), types)
+            topic = graph.topic(name)
+            topic = replace(topic, subscriptions=tuple(
+                subscription for subscription in topic.subscriptions
+                if subscription.node.rpartition('/')[2] not in WATCHERS))
+            yield from _check_command_topic(controller, topic, types)
+            yield from _check_driver(controller, topic, graph)
     if not graph.controllers and graph.nodes:
         yield note('commands', 'no controller of this package runs'
                    + (f' in {graph.namespace}' if graph.namespace else ''),
@@ -198,7 +213,9 @@ def check_commands(graph: GraphSnapshot) -> Iterator[CheckResult]:
     if len(commanding) > 1:
         yield warning(listed(commanding), 'command at the same time', 'an arm has one controller: '
                       'stop the others, or give each arm a namespace')
-    # Only ROS 2 itself can list the controllers of ros2_control.
+    if graph.driver_controllers is not None:
+        return
+    # controller_manager_msgs is not installed here, or there was no answer.
     for service, kinds in graph.services.items():
         if _MANAGER in kinds:
             manager = service.rpartition('/')[0]
@@ -238,6 +255,35 @@ def _check_command_topic(controller: NodeInfo, topic: Topic, types: tuple[str, .
         yield note(topic.name, f'has {len(topic.subscriptions)} subscribers: {subscribers}')
     elif not (others or latched):
         yield ok(topic.name, f'from {controller.name} to {subscribers}')
+
+
+def _check_driver(controller: NodeInfo, topic: Topic, graph: GraphSnapshot
+                  ) -> Iterator[CheckResult]:
+    """Check the controllers of ros2_control that take the commands of a controller."""
+    values = controller.parameters or {}
+    joints = values.get('command_joints') or (_value(tuple(
+        status for status in graph.statuses
+        if status.name.startswith(f'{controller.base_name}: ')), 'model', 'joints')
+        or '').split(', ')
+    is_ordered = values.get('command_type') != 'joint_trajectory'
+    for name in {subscription.node: None for subscription in topic.subscriptions
+                 if subscription.node.rpartition('/')[2] not in NODES}:
+        found = next((each for each in graph.driver_controllers or () if each.name == name),
+                     _unlisted(name, graph))
+        for make, reason in (
+                (error, found.why_other_joints(joints, ordered=is_ordered) if any(joints)
+                 else None), (warning, found.why_inactive())):
+            if reason is not None:
+                message, _, remedy = reason.removeprefix(f'{name} ').partition('; ')
+                yield make(name, message, remedy)
+
+
+def _unlisted(name: str, graph: GraphSnapshot) -> DriverController:
+    """A subscriber of commands that no controller manager has listed."""
+    joints = next((node.parameters.get('joints') for node in graph.nodes
+                   if node.name == name and node.parameters), None)
+    is_list = isinstance(joints, list | tuple) and all(isinstance(each, str) for each in joints)
+    return DriverController(name, joints=tuple(joints) if joints and is_list else ())
 
 
 def check_clock(graph: GraphSnapshot) -> list[CheckResult]:

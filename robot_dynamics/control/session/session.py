@@ -27,6 +27,7 @@ from robot_dynamics.control.session.modes import Cause, Command, Mode
 from robot_dynamics.control.session.safe_command import (
     SafeCommand,
     SafeKind,
+    SafeLevel,
     SafeMotion,
 )
 from robot_dynamics.control.session.start_gate import StartGate
@@ -257,6 +258,13 @@ class ControlSession:
     def has_command(self) -> bool:
         """Whether a command acts on the arm, and more will follow."""
         return self._command_gate.has_sent
+
+    @property
+    def safe_has_failed(self) -> bool:
+        """Whether the safe command does not stop the arm, so that its driver must."""
+        safe = self._safe_motion
+        return self.mode is Mode.SAFE and (safe.level is SafeLevel.ZERO
+                                           or bool(safe.released.any()))
 
     @property
     def pose(self) -> FloatArray:

@@ -81,6 +81,8 @@ class StartGate:
         self._count = 0
         self._next = 0
         self._proven = False
+        #: Reason that keeps the gate closed whatever the arm does, empty without one.
+        self.closed_by = ''
         #: Why the gate is closed, to show.
         self.reason = 'no joint state yet'
 
@@ -121,6 +123,11 @@ class StartGate:
         if np.abs(q - self._still_at).max() > self._still_tolerance:
             self._still_at[:] = q
             self._still_since = stamp
+        if self.closed_by:
+            # What the arm does until then proves nothing.
+            self._still_since, self._count = stamp, 0
+            self.reason = self.closed_by
+            return False
         settled = stamp - self._still_since >= self._settle_time
         if not self._compare_effort or np.isnan(effort).any():
             self._count = 0

@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.nodes.controllers import WATCHERS
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import ArrayMessage, PolledSubscription, array_of
 
@@ -40,6 +41,9 @@ class CommandMessage(Protocol):
     """Efforts as a message that is built once and filled in place."""
 
     message_type: type
+    #: Joints in the order of the efforts, and whether only the order assigns efforts to joints.
+    joints: tuple[str, ...]
+    is_ordered: bool
 
     def fill(self, effort: FloatArray, q: FloatArray) -> Any:
         """Write efforts, N m or N, and measured positions, shape (n,); return the message."""
@@ -49,9 +53,11 @@ class EffortArray:
     """Message of forward_command_controller: efforts in the order of its joints."""
 
     message_type = Float64MultiArray
+    is_ordered = True
 
     def __init__(self, names: Sequence[str], order: IntArray):
         self._order = order
+        self.joints = tuple(names[index] for index in order)
         self._message = ArrayMessage(('joint',), (len(names),))
 
     def fill(self, effort: FloatArray, q: FloatArray) -> Float64MultiArray:
@@ -70,12 +76,14 @@ class EffortTrajectory:
     """
 
     message_type = JointTrajectory
+    is_ordered = False
 
     def __init__(self, names: Sequence[str], order: IntArray):
         self._order = order
+        self.joints = tuple(names[index] for index in order)
         zeros = [0.0] * len(names)
         point = JointTrajectoryPoint(positions=zeros, velocities=zeros, effort=zeros)
-        self._message = JointTrajectory(joint_names=[names[index] for index in order],
+        self._message = JointTrajectory(joint_names=list(self.joints),
                                         points=[point])
         self._position, self._effort = array_of(point.positions), array_of(point.effort)
 
@@ -103,12 +111,18 @@ class CommandClaim:
         self._name = topic
         self._message = message
         self._joint_names = tuple(joint_names)
+        self.joints, self.is_ordered = message.joints, message.is_ordered
         #: `Publisher`, None while the topic is not claimed.
         self._publisher: Any = None
         self._made_at = 0.0
         self._predecessors: list[PolledSubscription] = []
         #: Full name of the topic.
         self.topic = node.resolve_topic_name(topic)
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscriptions that may be those of an arm."""
+        return len(_applying(self._node, self.topic))
 
     @property
     def is_made(self) -> bool:
@@ -209,13 +223,21 @@ class CommandClaim:
 
     def _is_matched(self) -> bool:
         """Whether a subscriber has been discovered, which gets the first command."""
-        return self._publisher.get_subscription_count() > 0
+        infos = self._node.get_subscriptions_info_by_topic(self.topic)
+        watchers = len(infos) - len(_applying(self._node, self.topic))
+        return self._publisher.get_subscription_count() > watchers
+
+
+def _applying(node: Node, topic: str) -> list[Any]:
+    """Subscriptions of a topic of commands without those of nodes that only watch it."""
+    return [info for info in node.get_subscriptions_info_by_topic(topic)
+            if info.node_name not in WATCHERS]
 
 
 def missing_subscriber(node: Node, topic: str, message_type: type) -> str | None:
     """Reason that messages of a type on a topic would not arrive, None without one."""
     wanted = f'{message_type.__module__.split(".")[0]}/msg/{message_type.__name__}'
-    types = {info.topic_type for info in node.get_subscriptions_info_by_topic(topic)}
+    types = {info.topic_type for info in _applying(node, topic)}
     if not types:
         return f'{topic} has no subscriber'
     if wanted not in types:

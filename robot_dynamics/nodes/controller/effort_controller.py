@@ -40,6 +40,7 @@ from robot_dynamics.nodes.ros.diagnostics import (
     model_status,
     state_status,
 )
+from robot_dynamics.nodes.ros.driver import LOOK_PERIOD, Driver
 from robot_dynamics.nodes.ros.lifecycle import AUTOSTART, ManagedNode
 from robot_dynamics.nodes.ros.messages import (
     ArrayMessage,
@@ -51,6 +52,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
+from robot_dynamics.nodes.ros.spinning import WaitSet
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 #: Time between two copies of a safe command. s.
@@ -61,6 +63,10 @@ _LONGEST_WIND_DOWN = 0.5
 _LAST_COMMAND_TIMEOUT = 0.05
 #: How long a controller that was prepared to take over waits for its activation. s.
 _PREPARED_TIME = 10.0
+#: Longest wait until the effort controller is deactivated. s.
+_DEACTIVATION_TIMEOUT = 1.0
+#: A driver that did not stop the arm is asked again after this time. s.
+_STOP_AGAIN = 1.0
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
 
@@ -83,6 +89,10 @@ class EffortControllerNode(ManagedNode):
         self._accepted_at = -np.inf
         #: `CommandClaim`, None while the node is not configured.
         self._commands: Any = None
+        #: `Driver`, None while the node is not configured.
+        self._driver: Any = None
+        self._looking: Timer | None = None
+        self._stop_asked_at = -np.inf
         self._preparation: Timer | None = None
 
     def load_model(self, values: Values) -> Robot:
@@ -165,6 +175,12 @@ class EffortControllerNode(ManagedNode):
         self.is_built = False
         self.fast.destroy()
         self._end_preparation()
+        if self._looking is not None:
+            self.destroy_timer(self._looking)
+            self._looking = None
+        if self._driver is not None:
+            self._driver.destroy()
+            self._driver = None
         if self._commands is not None:
             self._commands.release()
             self._commands = None
@@ -184,7 +200,8 @@ class EffortControllerNode(ManagedNode):
         publishers, wanted = self.count_publishers(topic), self.values['state_publishers']
         if wanted and publishers != wanted:
             return f'{topic} has {publishers} publishers, not {wanted}'
-        reason = self._commands.why_not_ready()
+        reason = self._commands.why_not_ready() or self._driver.why_not_ready(
+            self._commands.joints, ordered=self._commands.is_ordered)
         if reason is not None:
             return reason
         if time.monotonic() - self._accepted_at > self.values['state_timeout']:
@@ -220,8 +237,13 @@ class EffortControllerNode(ManagedNode):
         self._publish_mode()
 
     def release_arm(self, reason: str) -> None:
-        """Publish the safe command ``safe_command_count`` times, then stop publishing."""
-        self._wind_down()
+        """Publish the safe command ``safe_command_count`` times, then stop publishing.
+
+        Before that the effort controller is deactivated, unless another controller takes over:
+        it would apply the last command forever.
+        """
+        if not self._deactivate_effort_controller():
+            self._wind_down()
         command = self.session.stop(reason)
         if command is not None:
             for _ in range(self.values['safe_command_count']):
@@ -237,6 +259,46 @@ class EffortControllerNode(ManagedNode):
         self._publish_mode()
         # The publisher may be destroyed next, with its last message.
         self._modes.wait_for_all_acked(Duration(seconds=_LAST_COMMAND_TIMEOUT))
+
+    def _deactivate_effort_controller(self) -> bool:
+        """Deactivate the effort controller of the driver; return whether it was."""
+        if not self.values['deactivate_effort_controller'] or not self.session.has_command \
+                or self._commands.other_publisher() is not None:
+            return False
+        states = WaitSet(self.context, self.fast.subscriptions, self.fast.timers)
+        # Until then the arm is controlled as before.
+        reason = self._driver.deactivate(_DEACTIVATION_TIMEOUT, states.spin_once)
+        if reason is None:
+            self.get_logger().info(f'{self._driver.controller.name} is deactivated')
+        elif reason:
+            self.get_logger().error(f'{reason}; it keeps the last effort')
+        return reason is None
+
+    def _look_at_driver(self) -> None:
+        """Ask which effort controller takes the commands, unless the arm follows."""
+        if self.session.mode.follows:
+            return
+        self._driver.look()
+        self._close_gate()
+
+    def _close_gate(self) -> None:
+        """Close the start gate while the effort controller does not apply the commands."""
+        self.session.gate.closed_by = self._driver.why_closed(
+            self._commands.joints, ordered=self._commands.is_ordered)
+
+    def _request_hardware_stop(self, now: float) -> None:
+        """Request that the driver stops an arm that the safe command does not stop."""
+        if now - self._stop_asked_at < _STOP_AGAIN:
+            return
+        self._stop_asked_at = now
+        asked = self._driver.request_stop(self._on_stop_answer)
+        self.get_logger().error('the safe command does not stop the arm; ' + (
+            'its driver is requested to stop it' if asked else
+            'no stop_service is set, and no effort controller is known that can be deactivated'))
+
+    def _on_stop_answer(self, reason: str | None) -> None:
+        if reason is not None:
+            self.get_logger().error(reason)
 
     def _wind_down(self) -> None:
         """Change to the safe effort as fast as efforts may change, within some time."""
@@ -306,6 +368,9 @@ class EffortControllerNode(ManagedNode):
         order = joint_order('command_joints', values['command_joints'], names)
         self._commands = CommandClaim(self, values['command_topic'],
                                       COMMAND_TYPES[values['command_type']](names, order), names)
+        self._driver = Driver(self, self._commands.topic, values['stop_service'])
+        self._looking = self.create_timer(LOOK_PERIOD, self._look_at_driver,
+                                          clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._modes = self.advertise(String, '~/mode', qos.latched())
         self._error = JointStateMessage(names, position=True, velocity=True)
         self._errors = self.advertise(JointState, '~/tracking_error', qos.telemetry())
@@ -322,7 +387,7 @@ class EffortControllerNode(ManagedNode):
             'state': lambda: state_status(self.session),
             'loop': lambda: cycle_status(self._cycle, period),
             'command': lambda: command_status(
-                self.session, self.count_subscribers(self._commands.topic)),
+                self.session, self._commands.subscribers),
             'model': lambda: model_status(self.robot), **self.law_status()})
 
     def _on_joint_state(self, message: JointState) -> None:
@@ -347,6 +412,8 @@ class EffortControllerNode(ManagedNode):
             self._accepted_at = steady
         if session.mode is not self._mode:
             self._publish_mode()
+        if session.mode is Mode.SAFE and session.safe_has_failed:
+            self._request_hardware_stop(steady)
         if command is not None:
             self._telemetry.cycle(stamp)
         timing[1] = self._cycle.finish()
@@ -378,6 +445,10 @@ class EffortControllerNode(ManagedNode):
         if session.mode is self._mode:
             return
         self._mode = session.mode
+        if session.mode is Mode.HOLDING:
+            # It may have changed while the arm followed.
+            self._driver.forget()
+            self._close_gate()
         self._modes.publish(String(data=session.mode.value))
         text = f'{session.mode.value}: {session.reason}'
         if session.mode is Mode.SAFE:

@@ -27,6 +27,7 @@ from robot_dynamics.nodes.controller.services import (
     make_stop_motion,
 )
 from robot_dynamics.nodes.ros.description import ROBOT_PARAMETERS
+from robot_dynamics.nodes.ros.driver import DRIVER_STOP_PARAMETERS
 from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 
 _GAINS = FeedbackGains()
@@ -107,6 +108,10 @@ CONTROLLER_PARAMETERS = (
               choices=tuple(COMMAND_TYPES), read_only=True),
     Parameter('command_joints', (), 'Order of the joints in commands, as the effort controller '
               'has it; empty means that of the robot.', element=str, read_only=True),
+    Parameter('deactivate_effort_controller', True, 'Whether the effort controller of '
+              'ros2_control is deactivated before this controller stops sending commands. '
+              'Otherwise it applies the last one forever.', read_only=True),
+    *DRIVER_STOP_PARAMETERS,
     Parameter('hardware_gravity_compensation', False, 'Whether the arm adds the gravity torque '
               'to commands; that of the model is then not sent.', read_only=True),
     *REPORTED_PARAMETERS,

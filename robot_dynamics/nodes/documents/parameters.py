@@ -89,7 +89,7 @@ def _page() -> str:
     everywhere = {*RUNTIME_PARAMETERS, *ROBOT_PARAMETERS, *of_controllers}
     sections = {
         'Every node': RUNTIME_PARAMETERS,
-        'The robot, for every node but the recorder': ROBOT_PARAMETERS,
+        'The robot, for every node but recorder and command_guard': ROBOT_PARAMETERS,
         'Every controller': of_controllers,
         **{name: [row for row in table if row not in everywhere]
            for name, table in TABLES.items()}}

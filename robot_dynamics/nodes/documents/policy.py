@@ -42,6 +42,10 @@ _CHANGING = ('set_parameters', 'set_parameters_atomically')
 _MANAGING = ('change_state', 'get_available_states', 'get_available_transitions', 'get_state',
              'get_transition_graph', 'prepare', 'resume', 'stop', 'carry_payload')
 
+#: Services of a driver with ros2_control by which its effort controller is read and deactivated.
+_OF_DRIVER = ('controller_manager/list_controllers', 'controller_manager/switch_controller',
+              'effort_controller/get_parameters')
+
 #: Names by what a node may do with them, as attributes of ``topics`` and ``services``.
 Rules = Mapping[str, Iterable[str]]
 
@@ -71,6 +75,7 @@ def _enclaves() -> Iterable[str]:
     yield _enclave('simulated_arm', {
         'publish': ('/clock', *_ARM), 'subscribe': (_COMMANDS, 'robot_description'),
         'reply': ('~/clear_faults', '~/inject_fault')})
+    yield _enclave('command_guard', {'subscribe': (_COMMANDS,), 'request': _OF_DRIVER})
     yield _enclave('recorder', {}, include=('watched',))
     yield _enclave('operator', {
         'subscribe': ['/parameter_events', '/rosout',
@@ -85,14 +90,16 @@ def _of_controller(node: str) -> Rules:
     return {
         'publish': [_COMMANDS, *(topic.replace(node, '~') for topic in sorted(row.published))],
         'subscribe': [row.states, 'robot_description', *row.listens_to, '~/reference',
-                      *(f'{other}/command' for other in CONTROLLER_NODES if other != node)]}
+                      *(f'{other}/command' for other in CONTROLLER_NODES if other != node)],
+        'request': _OF_DRIVER}
 
 
 def _requests() -> list[str]:
     """Services that an operator may call."""
     services = {**{node: (*_MANAGING, *_READING, *_CHANGING) for node in CONTROLLER_NODES},
                 'inverse_dynamics': (*_READING, *_CHANGING), 'reference': _READING,
-                'simulated_arm': _READING, 'recorder': _READING}
+                'simulated_arm': _READING, 'recorder': _READING, 'command_guard': _READING,
+                'controller_manager': ('list_controllers',)}
     return [f'{node}/{name}' for node, names in services.items() for name in names]
 
 

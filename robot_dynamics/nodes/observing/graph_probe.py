@@ -46,6 +46,8 @@ from robot_dynamics.nodes.observing.graph_snapshot import (
     choose_states_topic,
 )
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.driver import CAN_SWITCH, LIST, LIST_TYPE, ListControllers
+from robot_dynamics.nodes.ros.driver_controller import DriverController
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 from robot_dynamics.nodes.ros.runtime import started_context
 
@@ -208,6 +210,7 @@ class _Probe:
             domain=self._listener.context.get_domain_id(), namespace=namespace, seconds=seconds,
             middleware=get_rmw_implementation_identifier(), nodes=nodes,
             topics={name: self._topic(name) for name in sorted(interesting)},
+            driver_controllers=self._queries.driver_controllers(),
             services={name: tuple(types)
                       for name, types in self._listener.get_service_names_and_types()},
             states_topic=states, description_topic=description, other_states=others,
@@ -262,12 +265,31 @@ class NodeQueries:
         self._added: set[str] = set()
         self.parameters: dict[str, dict[str, Any]] = {}
         self.lifecycle: dict[str, str] = {}
+        # Controllers of ros2_control by controller manager.
+        self._listed: dict[str, list[Any]] = {}
+
+    def driver_controllers(self) -> tuple[DriverController, ...] | None:
+        """Controllers of every controller manager, None where none has listed its own."""
+        if not self._listed:
+            return None
+        found = []
+        for manager, entries in self._listed.items():
+            for entry in entries:
+                name = f'{manager.rpartition("/")[0]}/{entry.name}'
+                joints = (self.parameters.get(name) or {}).get('joints') or ()
+                found.append(DriverController(name, manager, entry.state, tuple(joints),
+                                              tuple(entry.claimed_interfaces)))
+        return tuple(found)
 
     def add(self, names: list[str], services: dict[str, list[str]]) -> None:
         """Add nodes that are new, by their full names; `services` has the types of all."""
         for name in names:
             if name in self._added or len(self._added) >= MOST_NODES:
                 continue
+            manager = name + LIST
+            if CAN_SWITCH and LIST_TYPE in services.get(manager, ()):
+                self._ask(ListControllers, manager, ListControllers.Request(),
+                          partial(self._on_controllers, name))
             listing, state = f'{name}/list_parameters', f'{name}/get_state'
             if listing not in services:
                 continue
@@ -292,6 +314,9 @@ class NodeQueries:
 
     def _on_state(self, name: str, answer: GetState.Response) -> None:
         self.lifecycle[name] = answer.current_state.label
+
+    def _on_controllers(self, manager: str, answer: Any) -> None:
+        self._listed[manager] = list(answer.controller)
 
     def _on_names(self, name: str, answer: ListParameters.Response) -> None:
         """Request the values; a node that does not know one name answers with an empty list."""

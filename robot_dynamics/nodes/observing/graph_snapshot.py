@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from robot_dynamics.nodes.ros.driver_controller import DriverController
+
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 STATES, DESCRIPTION = 'joint_states', 'robot_description'
 CLOCK = '/clock'
@@ -140,6 +142,8 @@ class GraphSnapshot:
     namespace: str = ''
     #: Time for which messages were received. s.
     seconds: float = 0.0
+    #: Controllers of ros2_control, None where they could not be listed.
+    driver_controllers: tuple[DriverController, ...] | None = None
     #: Name of the RMW implementation.
     middleware: str = ''
     #: All nodes except that of the snapshot.

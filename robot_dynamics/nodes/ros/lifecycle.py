@@ -78,7 +78,7 @@ class ManagedNode(NodeParts, LifecycleNode):
 
     @abstractmethod
     def release_arm(self, reason: str) -> None:
-        """Publish the safe command ``safe_command_count`` times, then stop publishing."""
+        """End with a safe command, then stop publishing."""
 
     def start(self) -> None:
         """Configure, and activate when possible, unless a manager does so."""

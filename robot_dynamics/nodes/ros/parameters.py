@@ -59,7 +59,8 @@ class Parameter:
     read_only: bool = False
     #: Type of the elements of a list: float or str.
     element: type = float
-    #: Whether the value is the name of a topic, or a list of such names.
+    #: Whether the value is the name of a topic or service, or a list of such names; it may be
+    #: empty where the default is.
     topic: bool = False
 
     @property
@@ -128,7 +129,7 @@ class Parameter:
         if self.choices and value not in self.choices:
             raise self._error(f'must be one of {", ".join(self.choices)}, got {shown(value)}',
                               'one of them')
-        if self.topic and not _is_topic(value):
+        if self.topic and (value or self.default) and not _is_topic(value):
             raise self._error(f'must be the name of a topic, got {shown(value)}')
         return value
 

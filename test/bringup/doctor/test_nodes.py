@@ -25,6 +25,7 @@ from robot_dynamics.nodes.observing.graph_snapshot import (
     StatusSeen,
     Topic,
 )
+from robot_dynamics.nodes.ros.driver_controller import DriverController
 
 
 def state(mode, reason, level=0, message='complete states'):
@@ -268,3 +269,64 @@ def test_a_node_that_does_not_answer_is_not_judged(healthy):
     graph = replace(system(('/a', True)), nodes=(NodeInfo('/silent'),
                                                  NodeInfo('/a', {'use_sim_time': True})))
     assert [result.level for result in check_clock(graph)] == [Level.OK]
+
+
+DRIVER = DriverController('/driver', '/controller_manager', 'active', ('joint1', 'joint2'),
+                          ('joint1/effort', 'joint2/effort'))
+
+
+def with_driver(healthy, driver, **parameters):
+    """The healthy system with a controller of ros2_control that takes the commands."""
+    ours, *others = healthy.nodes
+    ours = replace(ours, parameters={**ours.parameters, **parameters})
+    status = StatusSeen('adaptive_controller: model', 0, 'ok', {'joints': 'joint1, joint2'})
+    return replace(healthy, nodes=(ours, *others), driver_controllers=(driver,),
+                   statuses=(*healthy.statuses, status))
+
+
+def test_a_driver_with_the_same_joints(healthy):
+    (result,) = check_commands(with_driver(healthy, DRIVER))
+    assert result.level is Level.OK
+
+
+def test_a_driver_with_another_order(healthy, worst):
+    other = replace(DRIVER, joints=('joint2', 'joint1'))
+    result = worst(check_commands(with_driver(healthy, other)), Level.ERROR)
+    assert result.subject == '/driver' and 'command_joints' in result.remedy
+    assert 'joint2, joint1' in result.message and 'joint1, joint2' in result.message
+    (fine,) = check_commands(with_driver(healthy, other, command_joints=['joint2', 'joint1']))
+    assert fine.level is Level.OK
+
+
+def test_a_driver_with_other_joints(healthy, worst):
+    other = replace(DRIVER, joints=('joint1', 'joint2', 'joint3'))
+    assert 'joint3' in worst(check_commands(with_driver(healthy, other)), Level.ERROR).message
+
+
+def test_the_order_counts_where_nothing_lists_controllers(healthy, worst):
+    graph = with_driver(healthy, DRIVER)
+    nodes = tuple(replace(node, parameters={'joints': ['joint2', 'joint1']})
+                  if node.name == '/driver' else node for node in graph.nodes)
+    graph = replace(graph, nodes=nodes, driver_controllers=None)
+    assert 'in the order' in worst(check_commands(graph), Level.ERROR).message
+
+
+def test_a_driver_that_is_inactive(healthy, worst):
+    result = worst(check_commands(with_driver(healthy, replace(DRIVER, state='inactive'))),
+                   Level.WARNING)
+    assert result.message == 'is inactive and applies no efforts'
+    assert result.remedy == 'ros2 control switch_controllers --activate driver'
+
+
+def test_the_gate_that_waits_for_the_driver(controller, worst):
+    reason = '/driver is inactive and applies no efforts; ros2 control switch_controllers ' \
+        '--activate driver'
+    status = StatusSeen('adaptive_controller: state', 1, reason,
+                        {'mode': 'holding', 'reason': reason})
+    result = worst(check_node(controller, (status,)), Level.WARNING)
+    assert result.remedy == 'ros2 control switch_controllers --activate driver'
+
+
+def test_the_guard_is_not_an_arm(healthy, with_topic, worst):
+    graph = with_topic(healthy, TOPIC, subscriptions=(Endpoint('/command_guard', ARRAY),))
+    assert 'has no subscriber' in worst(check_commands(graph), Level.ERROR).message

@@ -669,3 +669,19 @@ def test_what_cannot_have_been_sent_is_not_gone_on_from(arm3, pd_controller, eff
     bench = Bench(arm3, pd_controller, limiter=limiter)
     bench.session.take_over(np.array(effort))
     np.testing.assert_array_equal(bench.state().effort, pd_controller.gravity)
+
+
+def test_a_safe_command_that_does_not_stop_the_arm_is_reported(bench):
+    session = bench.start().session
+    q, v = POSE.copy(), np.zeros(3)
+    assert not session.safe_has_failed
+    for _ in range(100):
+        # Whatever is sent, it becomes faster.
+        v = 1.1 * v + 0.1
+        q += PERIOD * v
+        bench.state(q=q.copy(), v=v.copy())
+        if session.safe_has_failed:
+            break
+    assert session.mode is Mode.SAFE and session.safe_has_failed
+    session.reactivate()
+    assert not session.safe_has_failed

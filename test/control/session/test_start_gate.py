@@ -124,3 +124,15 @@ def test_settings_are_checked():
         StartGate(LIMIT, tolerance=0.0)
     with pytest.raises(ParameterError, match='samples'):
         StartGate(LIMIT, samples=0)
+
+
+def test_a_reason_from_outside_keeps_it_closed():
+    for compare in (True, False):
+        gate = StartGate(LIMIT, compare_effort=compare)
+        gate.closed_by = '/effort_controller is inactive'
+        assert run(gate, [HOLD] * 2000) is None
+        assert gate.reason == '/effort_controller is inactive'
+        # What it saw until then counts for nothing.
+        gate.closed_by = ''
+        opened = [gate.observe((2001 + k) * PERIOD, Q, HOLD) for k in range(600)]
+        assert opened.index(True) >= (49 if compare else 499)
