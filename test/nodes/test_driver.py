@@ -35,9 +35,12 @@ from controller_manager_msgs.srv import ListControllers, SwitchController  # noq
 NAMES = [f'joint{k}' for k in range(1, 8)]
 POSE = [0.1, 0.2, 0.3, -1.5, 0.0, 1.5, 0.0]
 CONTROLLER, OTHER = 'pd_gravity_controller', 'computed_torque_controller'
-RATE = 250.0
+RATE = 200.0
 SETTINGS = {'robot': 'arm7', 'rate': RATE, 'effort_kind': 'none', 'state_timeout': 0.5,
-            'stop_with_parent': False}
+            'resume_after': 50, 'stop_with_parent': False}
+#: Longer than that of an arm: machines of tests have pauses.
+SILENCE = 0.15
+GUARD = {'spin': 'waitset', 'silence': SILENCE, 'stop_with_parent': False}
 
 
 @dataclass
@@ -171,7 +174,7 @@ def modes(observer):
 
 
 def track(observer, mode, driver):
-    wait(observer, 60.0, lambda: mode() == 'tracking', 'it does not track')
+    assert observer.spin(60.0, lambda: mode() == 'tracking'), f'it is {mode()} beside {driver}'
     assert driver.commands > 0
 
 
@@ -186,7 +189,7 @@ def test_ctrl_c_ends_with_the_effort_controller_deactivated(make_driver, start, 
     (switch,) = driver.switches
     assert switch.deactivated == ['effort_controller'] and driver.state == 'inactive'
     # The author was there, and controlled the arm until the answer.
-    assert switch.publishers == 1 and switch.commands > 20
+    assert switch.publishers == 1 and switch.commands > 10
     assert '/effort_controller is deactivated' in output + errors
 
 
@@ -261,7 +264,7 @@ def test_an_inactive_effort_controller_keeps_the_gate_closed(make_driver, start,
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
 def test_the_guard_acts_whatever_ended_the_commands(make_driver, start, observer, modes, number):
     driver, mode = make_driver(), modes()
-    start('command_guard', spin='waitset', stop_with_parent=False)
+    start('command_guard', **GUARD)
     running = start(CONTROLLER, **SETTINGS)
     track(observer, mode, driver)
     observer.spin(1.5)
@@ -269,25 +272,25 @@ def test_the_guard_acts_whatever_ended_the_commands(make_driver, start, observer
     os.kill(running.process.pid, number)
     wait(observer, 5.0, lambda: driver.switches != [], 'nothing deactivates the controller')
     silence = driver.switches[0].time - driver.last_command
-    assert driver.state == 'inactive' and 0.03 <= silence < 0.15
+    assert driver.state == 'inactive' and SILENCE - 0.05 <= silence < SILENCE + 0.2
     if number == signal.SIGSTOP:
         os.kill(running.process.pid, signal.SIGCONT)
 
 
 def test_the_guard_calls_the_service_of_the_driver(make_driver, start, observer, modes):
     driver, mode = make_driver(), modes()
-    start('command_guard', stop_service='driver/stop', stop_with_parent=False)
+    start('command_guard', stop_service='driver/stop', **GUARD)
     running = start(CONTROLLER, **SETTINGS)
     track(observer, mode, driver)
     observer.spin(1.5)
     os.kill(running.process.pid, signal.SIGKILL)
     wait(observer, 5.0, lambda: driver.stops != [], 'the service is not called')
-    assert driver.stops[0] - driver.last_command < 0.15
+    assert driver.stops[0] - driver.last_command < SILENCE + 0.2
 
 
 def test_all_end_at_once(make_driver, start, observer, modes):
     driver, mode = make_driver(), modes()
-    nodes = [start('command_guard', stop_with_parent=False), start(CONTROLLER, **SETTINGS)]
+    nodes = [start('command_guard', **GUARD), start(CONTROLLER, **SETTINGS)]
     track(observer, mode, driver)
     observer.spin(1.5)
     for running in nodes:
@@ -300,7 +303,7 @@ def test_all_end_at_once(make_driver, start, observer, modes):
 def test_a_change_of_the_controller_leaves_the_effort_controller_active(make_driver, start,
                                                                         observer, modes):
     driver, mode = make_driver(), modes()
-    start('command_guard', spin='waitset', stop_with_parent=False)
+    start('command_guard', **GUARD)
     start(CONTROLLER, **SETTINGS)
     start(OTHER, **SETTINGS, autostart=False)
     track(observer, mode, driver)
