@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exceptions and findings of this package: one sentence each, with a remedy.
 
-An exception stops what was asked for; a `Finding` is a remark about an input that can be
-used. Both have a subject (link, joint, parameter, file or topic), a message that is the
-predicate of a sentence about it, and a remedy.
+An exception ends the requested operation; a `Finding` is a remark about an input that can be used.
+Both have a subject (link, joint, parameter, file or topic), a message that is the predicate of a
+sentence about it, and a remedy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ __all__ = [
     'StopRequestedError', 'TrajectoryError', 'UnknownNameError',
 ]
 
-#: Longest texts of an error, in characters: a message may quote a whole file.
+#: Largest lengths of the texts of an error, in characters, because a message may quote a whole
+#: file.
 LONGEST_MESSAGE, LONGEST_SUBJECT, LONGEST_REMEDY = 500, 220, 480
 
 
@@ -77,11 +78,11 @@ class UnknownNameError(ModelError, KeyError):
 
 
 class ModelTypeError(ModelError, TypeError):
-    """A robot description was given as a type that cannot hold one."""
+    """A robot description was given as a wrong type."""
 
 
 class InertiaError(ModelError):
-    """No rigid body has these inertial parameters, and a real body is needed."""
+    """Inertial parameters are not those of a rigid body, but must be."""
 
 
 class DimensionError(RobotDynamicsError, ValueError):
@@ -89,7 +90,7 @@ class DimensionError(RobotDynamicsError, ValueError):
 
 
 class BackendError(RobotDynamicsError, RuntimeError):
-    """Kernels made for one robot cannot be built or loaded."""
+    """Kernels for one robot cannot be built or loaded."""
 
 
 class NoCompilerError(BackendError):
@@ -109,7 +110,7 @@ class ControlError(RobotDynamicsError):
 
 
 class StopRequestedError(ControlError):
-    """A control law requests a stop: its command exists, but should not be applied."""
+    """A control law requests a stop: its command must not be applied."""
 
 
 class ParameterError(RobotDynamicsError, ValueError):
@@ -154,14 +155,14 @@ class Finding:
     Parameters
     ----------
     severity : Severity
-        ``ERROR`` where results must not be used, ``WARNING`` where a controller may
-        misbehave, ``INFO`` otherwise.
+        ``ERROR`` if results must not be used, ``WARNING`` if a controller may misbehave, ``INFO``
+        otherwise.
     subject : str
         Name of the link, joint or parameter.
     message : str
         Predicate of a sentence about it.
     remedy : str
-        What the user can do; empty where nothing needs doing.
+        What the user can do; empty if no action is needed.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def printable(text: str, longest: int) -> str:
     longest : int
         Largest number of characters.
     """
-    # Cut first: escaping a text of megabytes would take its time.
+    # Cut first, because escaping megabytes of text is slow.
     short = ' '.join(text[:longest + 1].split()) if not text.isprintable() else text
     if not short.isprintable():
         short = ''.join(c if c.isprintable() else c.encode('unicode_escape').decode()
@@ -201,7 +202,7 @@ def printable(text: str, longest: int) -> str:
 
 
 def shown(value: Any) -> str:
-    """Short text of any value for a message, however large the value is."""
+    """Short text of a value of any size for a message."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = short.maxlong = 40
     short.maxlevel, short.maxlist, short.maxdict = 2, 4, 4

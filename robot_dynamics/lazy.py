@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that import their names on first use, so that one name costs only its own module.
+"""Packages that import their names on first use, so that each use imports one module only.
 
-The ``__init__`` of such a package imports its names for type checkers alone::
+The ``__init__`` of such a package imports its names only for type checkers::
 
     if TYPE_CHECKING:
         from robot_dynamics.model.robot import Robot
     else:
         __getattr__ = lazy_names(__name__, __file__)
 
-These imports are read from its text, so that they stand in one place.
+These imports are read from its text, so that they are not repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Systems of an arm, its controller and observers: described, started, switched and checked.
+"""Description, start, switching and checks of systems of an arm, its controller and observers.
 
-`System` describes what runs. `run_until_stopped` starts it as child processes; the launch files
-start the same processes by ``ros2 launch``::
+`System` describes the processes. `run_until_stopped` starts them as child processes; the launch
+files start the same processes by ``ros2 launch``::
 
     from robot_dynamics.bringup import System, run_until_stopped
 

@@ -14,7 +14,7 @@ from robot_dynamics.bringup.system import SWITCHABLE, System
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.controllers import CONTROLLERS
 
-#: Default and help of arguments, by their name in launch files.
+#: Default and help of arguments, by name in launch files.
 Arguments = Mapping[str, tuple[Any, str]]
 
 _DEFAULTS = System()
@@ -27,7 +27,7 @@ def _controllers(names: Iterable[str]) -> str:
         f'{name} ({CONTROLLERS[name].text})' for name in names) + '.'
 
 
-#: Those of a system, named as its fields. The type of a default is that of the argument.
+#: Arguments of a system, with the names of its fields. The default determines the type.
 ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
     'robot': 'Name of a robot of this package, or path of a URDF, xacro or DH file.',
     'controller': _controllers(CONTROLLERS),
@@ -46,7 +46,7 @@ ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
                   'then use the identified model.',
 }.items()}
 
-#: Those of the demo, which needs a simulated arm and a controller.
+#: Arguments of the demo, which needs a simulated arm and a controller.
 DEMO_SYSTEM = {
     'robot': ARGUMENTS['robot'],
     'controller': (_DEFAULTS.controller, _controllers(
@@ -86,7 +86,7 @@ def _domain(text: str) -> int:
 
 
 def seconds_up_to(most: float) -> Callable[[str], float]:
-    """Type of an argument of the command line: a time above 0 and up to a longest one, s."""
+    """Argument type of the command line: a time above 0 and up to a largest value, s."""
     def seconds(text: str) -> float:
         try:
             value = float(text)
@@ -105,7 +105,7 @@ def launch_text(value: Any) -> str:
 
 
 def system_from_texts(texts: Mapping[str, str], **options: Any) -> System:
-    """System for the texts of launch arguments by name; raises `BringupError` for a wrong type.
+    """System for launch arguments by name; raises `BringupError` for a wrong type.
 
     Missing arguments keep their default; `options` are further fields of `System`.
     """

@@ -15,7 +15,7 @@ from robot_dynamics.bringup.ros_environment import one_thread
 from robot_dynamics.errors import RobotDynamicsError
 
 #: Commands with a module of their own, and their line in ``--help``. Only the module of the
-#: command that runs is imported.
+#: selected command is imported.
 MODULES = {
     'up': ('commands.up', 'run an arm, its controller and observers, until Ctrl-C'),
     'demo': ('demo', 'simulate an arm with a wrong model, and the adaptation of its controller'),
@@ -34,7 +34,7 @@ MODULES = {
 
 
 class _Help(argparse.ArgumentDefaultsHelpFormatter):
-    """Shows defaults, where there is one."""
+    """Shows default values, if any."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         if action.default in (None, '', False):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a simulated arm, with a wrong model in its controller, before and after adaptation.
+"""Run a simulated arm and a controller with a wrong model, before and after adaptation.
 
 The arm is lighter than in the model of the controller and carries an unknown load. At first the
 parameter estimates are frozen; then the controller learns. Arm, controller, reference, model
 torque and recorder are separate ROS 2 processes. The recording, a report and its picture are
-written to the output folder. Other values of --controller show controllers that do not learn;
-gravity follows no reference, and the report shows the drift of the released arm.
+written to the output folder. Other values of --controller show controllers that do not learn. With
+gravity, the arm follows no reference, and the report shows the drift of the released arm.
 """
 
 from __future__ import annotations
@@ -44,15 +44,17 @@ from robot_dynamics.report.summary import table, unit_of, verdict
 
 #: Folder of recording, report and picture.
 OUTPUT = Path('demo-output')
-#: Period of the reference, s. Errors are compared over one period each: the same motion.
+#: Period of the reference, s. Errors are compared over one period each, that is over the same
+#: motion.
 PERIOD = 8.0
 #: Time that the reference takes to reach its first pose and full speed, s.
 RAMP = 3.0
 #: Shortest run with a period before and one after adaptation begins, s.
 SHORTEST = RAMP + 2 * PERIOD
-#: Time after which an arm that has not moved is given up, s: cold kernels take long to compile.
+#: Time after which the demo ends if the arm has not moved, s; it includes the compilation of
+#: kernels.
 START_TIMEOUT = 90.0
-#: Time after which a controller that stopped following the reference is given up, s.
+#: Time after which the demo ends if the controller stops following the reference, s.
 LOST_TIMEOUT = 5.0
 #: The largest threshold that a node accepts. N m or N.
 UNLIMITED = 1e9
@@ -65,7 +67,7 @@ _PACKAGES = ('robot_dynamics', 'ros-rclpy', 'numba', 'numpy', 'mujoco')
 
 @dataclass(frozen=True)
 class Plan:
-    """The system of the demo, s for which it follows its reference, and the folder of results."""
+    """The system of the demo, the time of tracking, s, and the folder of results."""
 
     system: System
     seconds: float
@@ -95,22 +97,22 @@ def say(text: str) -> None:
 def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
               rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
               output: Path = OUTPUT) -> Plan:
-    """Plan of the demo; raises `BringupError` when it is too short or nothing would move."""
+    """Plan of the demo; raises `BringupError` if it is too short or without motion."""
     if not seconds >= SHORTEST:
         raise BringupError(f'must be {SHORTEST:g} or more, got {seconds:g}', subject='seconds',
                            remedy=f'the reference needs {RAMP:g} s to reach full speed, and two '
                                   f'periods of {PERIOD:g} s are compared')
     if controller == 'none' or plant == NO_PLANT:
-        raise BringupError('cannot be none', subject='controller' if controller == 'none'
+        raise BringupError('must not be none', subject='controller' if controller == 'none'
                            else 'plant', remedy='the demo needs a simulated arm and a '
                            'controller; use robot-dynamics up for anything else')
     row = find_controller(controller)
-    # On a busy machine a process may pause for a while. The simulated arm is harmless, so arm
-    # and controller continue sooner than by default.
+    # On a busy machine a process may pause for some time. A simulated arm is harmless, so that arm
+    # and controller resume earlier than by default.
     timeouts = {'state_timeout': 0.3, 'resume_after': 100, 'max_tracking_error': 1.0}
     learning = {'adapt_after': RAMP + PERIOD} if row.node == find_controller('adaptive').node \
         else {}
-    # waitset is the executor with the least load, for five processes on two cores.
+    # waitset is the executor with the lowest load, for five processes on two cores.
     return Plan(System(
         robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
         record=output / 'recording', parameters={
@@ -128,7 +130,8 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
 def lenient_thresholds(robot: str) -> tuple[float, ...]:
     """Thresholds for faults of an arm with a wrong model, N m or N.
 
-    1.5 times the largest efforts: two kilograms are nearly the limit of the wrist of a Panda.
+    1.5 times the largest efforts, because two kilograms are nearly the limit of the wrist of a
+    Panda.
     """
     effort = 1.5 * load_description(robot).robot.limits.effort
     return tuple(np.where(np.isnan(effort), UNLIMITED, np.minimum(effort, UNLIMITED)).tolist())
@@ -161,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
     check_output(plan)
     require_ros()
-    # Nodes compile missing kernels too; compiled here, the user sees what takes long.
+    # Nodes would compile missing kernels, too; here the user sees the reason of the delay.
     processes = plan.processes()
     warm_up(processes)
     watch = Watch(plan, unit=unit_of(description.robot))
@@ -282,7 +285,7 @@ class Watch:
             if text is not None:
                 self._write(text)
             return
-        # At the end nodes stop one by one, which is not worth a line.
+        # At the end nodes stop one by one, which is not printed.
         if self._is_over:
             return
         self._now = progress.time
@@ -293,7 +296,7 @@ class Watch:
         elif self._lost_since is None:
             self._lost_since = progress.time
         phase = self._phase_of(progress)
-        # Before the motion a line for each new phase is enough.
+        # Before the motion, only new phases are printed.
         if self._begin is not None or phase != self._phase:
             tracking = 0.0 if self._begin is None else progress.time - self._begin
             self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
@@ -301,12 +304,12 @@ class Watch:
         self._phase = phase
 
     def is_over(self) -> bool:
-        """Whether the arm has followed its reference long enough, and still does.
+        """Whether the arm has followed its reference long enough, and still follows it.
 
         Raises
         ------
         BringupError
-            When it did not begin to, or stopped.
+            If it did not begin to follow it, or stopped.
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
             raise BringupError('has stopped, because the controller does not follow the reference '
@@ -323,7 +326,7 @@ class Watch:
         return False
 
     def _is_lost(self, mode: str) -> bool:
-        """Whether the controller gave up; at the start it also stops for other reasons."""
+        """Whether the controller has stopped for good; at the start it may stop temporarily."""
         if self._begin is not None:
             return mode not in _FOLLOWS
         return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The robot that a user names: its URDF text for nodes and launch files, and its summary."""
+"""The robot named by the user: URDF text for nodes and launch files, and summary."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Description:
 
 
 def load_description(name_or_path: str | Path) -> Description:
-    """Read the robot that a user means by ``--robot``.
+    """Read the robot of the option ``--robot``.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def load_description(name_or_path: str | Path) -> Description:
     Raises
     ------
     ModelError
-        When the robot does not exist or cannot be used; names the link or joint.
+        If the robot does not exist or cannot be used; names the link or joint.
 
     Examples
     --------

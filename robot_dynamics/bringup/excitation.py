@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system that moves an arm along an excitation plan, once, and records it."""
+"""A system that plays an excitation plan on an arm and records it."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
     output : str
         Folder of the recording, empty for none.
     periods : int or str
-        Number of times that it is played.
+        Number of repetitions.
     config : str
-        Parameter file of the node; that of this package by default.
+        Parameter file of the node; by default that of this package.
 
     Raises
     ------
     RobotDynamicsError
-        When something is missing or wrong.
+        If an input is missing or invalid.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
     own = read_parameter_file(path).get(NODE, {})
     if own.get('play_as', 'reference') == 'reference' \
             and not find_controller(system.controller).tracks:
-        raise BringupError(f'must follow a reference, {system.controller} does not',
+        raise BringupError(f'must follow a reference, got {system.controller}',
                            subject='controller',
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of the nodes for the driver of an arm: parameter files by name."""
+"""Parameter files by name for the drivers of arms."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 #: Nodes that depend on the driver.
 NODES = (*CONTROLLER_NODES, 'command_guard', 'inverse_dynamics', 'reference')
 
-#: Parameters of a controller that describe the driver: a file sets them for one controller, and
-#: they apply to every controller that the file does not name.
+#: Parameters of a controller that describe the driver. A file sets them for one controller; they
+#: then apply to every controller that the file does not name.
 DRIVER_PARAMETERS = frozenset((
     'rate', 'spin', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
     'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_rate_limit',
@@ -59,7 +59,7 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
     Raises
     ------
     RobotDynamicsError
-        When the robot or the hardware cannot be used.
+        If the robot or the hardware cannot be used.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def with_every_controller(parameters: Mapping[str, Mapping[str, ParameterValue]]
                           ) -> dict[str, dict[str, ParameterValue]]:
     """Parameters by node in which every controller has the settings of the driver.
 
-    One arm has one driver. A controller that a file does not name takes the
-    `DRIVER_PARAMETERS` of the first controller that it names.
+    An arm has one driver, so that a controller that a file does not name gets the
+    `DRIVER_PARAMETERS` of the first one that it names.
     """
     named = [node for node in CONTROLLER_NODES if node in parameters]
     driver = {name: value for name, value in parameters[named[0]].items()

@@ -2,8 +2,8 @@
 """The plant of a simulated arm: its parameter file, and a payload that the robot can carry.
 
 The shipped parameter files are written for the 7-joint arm of this package. For other robots their
-payload is attached to the hand, and reduced where it is large compared with the arm or so heavy
-for the wrist that the controller could not hold the arm before it has learned.
+payload is attached to the hand. It is reduced if it is large compared with the arm, or too heavy
+for the wrist to be held before adaptation.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_file
 
-#: Value of ``plant`` for no simulated arm: a driver or a simulator runs already.
+#: Value of ``plant`` without a simulated arm: a driver or a simulator is running already.
 NO_PLANT = 'none'
 
 _PREFIX, _ARM = 'plant_', 'simulated_arm'
 
-#: Heaviest payload, as a share of the mass of all moving links: arms are built for about as much.
+#: Largest payload, as a share of the mass of all moving links, about as large as for real arms.
 LARGEST_SHARE = 0.15
 #: Largest position error that an unknown payload may cause at rest. rad or m.
 LARGEST_SAG = 0.35
-#: Factor between the payloads that are tried, and the smallest share of the original mass.
+#: Ratio of successive candidate payloads, and the smallest share of the original mass.
 _STEP, _LEAST = 0.8, 0.01
 
 
@@ -44,7 +44,7 @@ def shipped_plants() -> dict[str, Path]:
 
 
 def find_plant(name_or_path: str) -> Path:
-    """Parameter file that a user means by ``--plant``; raises `UnknownNameError`."""
+    """Parameter file of the option ``--plant``; raises `UnknownNameError`."""
     return resolve_file(name_or_path, shipped_plants, f'a plant of this package, nor {NO_PLANT}',
                         '.yaml')
 
@@ -52,7 +52,7 @@ def find_plant(name_or_path: str) -> Path:
 def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:
     """Parameters of a plant in a file, from the sections for a node as ROS 2 selects them.
 
-    Raises `BringupError` when it is not a ROS 2 parameter file, or has no such section.
+    Raises a `BringupError` if it is not a ROS 2 parameter file, or has no such section.
     """
     sections = read_parameter_file(path)
     matching = [values for name, values in sections.items() if _matches(name, node)]
@@ -71,7 +71,7 @@ def _matches(section: str, node: str) -> bool:
 
 
 def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) -> dict[str, Any]:
-    """Parameters of a plant's payload that this robot needs to have changed.
+    """Changed parameters of the payload of a plant for this robot.
 
     The payload must not be too heavy in any of the `postures`, shape (k, n), rad or m. A smaller
     payload has the same density: its lengths scale with the cube root of its mass.
@@ -95,9 +95,8 @@ def fit_payload(robot: Robot, plant: Mapping[str, Any], postures: FloatArray) ->
 def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
     """Position error at rest that the difference between plant and model causes, rad or m.
 
-    The largest of all joints and `postures`, shape (k, n), rad or m, that the feedback of the
-    controllers leaves with their default gains; infinite where a joint of the model moves no
-    mass::
+    The largest remaining error of all joints and `postures`, shape (k, n), rad or m, with the
+    default gains of the controllers; infinite if a joint of the model moves no mass::
 
         e = M0^-1 (g - g_model) / (omega_D lambda)
     """
@@ -128,7 +127,7 @@ def hand(robot: Robot) -> int:
     """Index of the body that holds a payload: the last one, or the one that carries the fingers.
 
     Fingers are branches that end equally far from the base and are shorter than the chain that
-    carries them. If there are several arms, it is the first of the longest ones.
+    carries them. With several arms, the first of the longest ones is used.
     """
     chains = [_chain(robot, tip) for tip in _tips(robot)]
     longest = max(map(len, chains))
@@ -147,7 +146,7 @@ def _tips(robot: Robot) -> list[int]:
 
 
 def _chain(robot: Robot, tip: int) -> list[int]:
-    """Bodies from the base to one of them."""
+    """Bodies from the base to a given body."""
     chain = [tip]
     while robot.parents[chain[-1]] >= 0:
         chain.append(int(robot.parents[chain[-1]]))

@@ -27,7 +27,7 @@ ParameterValue = bool | int | float | str | Sequence[bool] | Sequence[int] | Seq
 
 NODES_PACKAGE = 'robot_dynamics.nodes'
 
-#: Where a keystore holds the enclaves of our nodes; config/security/policy.xml lists them.
+#: Path of the enclaves of our nodes in a keystore; config/security/policy.xml lists them.
 ENCLAVES = '/robot_dynamics'
 
 _NAME = re.compile(r'[A-Za-z_][A-Za-z0-9_]*')
@@ -36,7 +36,7 @@ _FILE_SHAPE = 'write: <node>: {ros__parameters: {<name>: <value>}}'
 
 @dataclass(frozen=True)
 class NodeProcess:
-    """One ROS 2 node in a process of its own.
+    """One ROS 2 node in a separate process.
 
     Parameters
     ----------
@@ -48,17 +48,17 @@ class NodeProcess:
     namespace : str
         Namespace of the node, ``''`` for the root.
     parameter_files : tuple of Path
-        ROS 2 parameter files, weaker than `parameters`; a later file wins.
+        ROS 2 parameter files; `parameters` and later files take precedence.
     parameters : mapping of str to bool, int, float, str or a sequence of one of them
         Parameters of the node.
     remappings : tuple of (str, str)
-        Names in the node, and the names that replace them.
+        Names in the node, and their replacements.
     output : {'screen', 'log'}
         Where its output goes: to the terminal, or only to the log.
     essential : bool
-        Whether the system has failed when this process ends before the others.
+        Whether an early end of this process is a failure of the system.
     stop_timeout : float
-        Time that the process gets to end by itself before it is forced to, s.
+        Time for the process to end before it is killed, s.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class NodeProcess:
 def read_parameter_file(path: Path) -> dict[str, dict[str, ParameterValue]]:
     """Parameters by node of a ROS 2 parameter file; groups become part of the names.
 
-    Raises `BringupError` when it cannot be read or is not a parameter file.
+    Raises a `BringupError` if it cannot be read or is not a parameter file.
     """
     content = read_yaml(path, BringupError, 'give a ROS 2 parameter file')
     if not isinstance(content, dict) or not content:
@@ -114,12 +114,12 @@ def read_parameter_file(path: Path) -> dict[str, dict[str, ParameterValue]]:
 
 
 def shipped_config() -> Path:
-    """Folder ``config`` of this package; raises `BringupError` where it is not installed."""
+    """Folder ``config`` of this package; raises `BringupError` if it is not installed."""
     for folder in candidate_folders('config'):
         if (folder / 'excitation.yaml').is_file():
             return folder
     raise BringupError('is not installed', subject='config of robot_dynamics',
-                       remedy='install the package again')
+                       remedy='reinstall the package')
 
 
 def _flat(values: Mapping[Any, Any], prefix: str = '') -> Iterator[tuple[str, ParameterValue]]:
@@ -142,7 +142,7 @@ def command_line(process: NodeProcess, parameter_file: Path,
                  environment: Mapping[str, str] | None = None) -> list[str]:
     """Command that runs a node with this Python and a file with its `parameter_yaml`.
 
-    The environment, by default that of this process, decides about DDS security.
+    The environment, by default that of this process, determines whether DDS security is used.
     """
     command = [sys.executable, '-m', process.module, '--ros-args', '-r', f'__node:={process.node}',
                *enclave_arguments(process, environment)]
@@ -166,8 +166,8 @@ def enclave_arguments(process: NodeProcess,
 def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """Environment of the nodes of one system, private to this machine by default.
 
-    See `robot_dynamics.bringup.ros_environment.dds_environment` for the variables by which users
-    change that. Call this once per system, so that all its processes share the domain.
+    See `robot_dynamics.bringup.ros_environment.dds_environment` for the variables that change
+    this. Call it once per system, so that all its processes share the domain.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     environment.update(dds_environment(environment))
     environment.update(one_thread(environment))
     environment['PYTHONUNBUFFERED'] = '1'
-    # A checkout need not be installed to be run.
+    # Lets a checkout run without installation.
     root = str(Path(robot_dynamics.__file__).resolve().parents[1])
     paths = [path for path in environment.get('PYTHONPATH', '').split(os.pathsep) if path]
     environment['PYTHONPATH'] = os.pathsep.join([root, *(p for p in paths if p != root)])
@@ -192,5 +192,5 @@ def child_environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def starter_environment() -> dict[str, str]:
-    """Variable by which a node knows the process that starts it, and ends when that ends."""
+    """Variable with the process that starts a node; the node ends when that process ends."""
     return {STARTED_BY: str(os.getpid())}

@@ -22,7 +22,7 @@ _SELECTED = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress line of the recorder: s since the first message, and the mode, ``''`` at first.
+    """Progress line of the recorder: time since the first message, s, and mode, ``''`` at first.
 
     ``error`` is the RMS of the tracking error over the last second and all joints, rad or m, and
     ``learns`` whether the parameter estimates have changed since the first ones.
@@ -35,7 +35,7 @@ class Progress:
 
 
 def parse_progress(text: str) -> Progress | None:
-    """Progress in a line of the recorder, None for other lines."""
+    """Progress from a line of the recorder, None for other lines."""
     if not text.startswith('{'):
         return None
     try:
@@ -59,7 +59,7 @@ class WarningFilter:
         self.last = ''
 
     def read(self, line: Line) -> str | None:
-        """Line to print, None where it is neither a warning nor an error."""
+        """Line to print, None if it is neither a warning nor an error."""
         node = line.process.node
         head = _LOG_LINE.match(line.text)
         if head is None:
@@ -91,7 +91,7 @@ def bar(value: float, width: int = _WIDEST) -> str:
 
 
 def progress_bar() -> Callable[[float], None]:
-    """Function that draws the completed share as a bar, on a terminal only."""
+    """Function that draws the completed share as a bar, only on a terminal."""
     last = -1
 
     def draw(share: float) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment of ROS 2 on this machine: domains in use, reach of discovery, DDS security.
 
-Two systems in one domain receive each other's messages: a controller sees two publishers of joint
-states and does not move, or worse, commands the other arm. A random domain is not enough where
-many systems run side by side, so a private domain is checked for participants and reserved.
+Two systems in one domain receive each other's messages: a controller finds two publishers of joint
+states and does not move, or even commands the other arm. With many systems on a machine, a random
+domain is not sufficient, so a private domain is checked for participants and reserved.
 
 Ports are those of the DDS interoperability wire protocol (OMG RTPS 2.5, 9.6.1): participant ``p``
 of domain ``d`` listens at UDP port ``7400 + 250 d + 10 + 2 p``.
@@ -34,24 +34,24 @@ PRIVATE_DOMAINS = range(1, 101)
 #: Last domain with valid ports.
 LAST_DOMAIN = 232
 
-#: The variable for the reach of discovery in Humble, and the one that switches security on.
+#: The variable for the discovery range in Humble, and the one that enables security.
 OLDER_REACH, SECURITY = 'ROS_LOCALHOST_ONLY', 'ROS_SECURITY_ENABLE'
 
 _FIRST_PORT, _DOMAIN_PORTS = 7400, 250
 _FIRST_PARTICIPANT, _PARTICIPANT_PORTS = 10, 2
-#: Participants take the lowest free number: with so many tested, a domain whose first
-#: participants have ended is recognised too.
+#: Number of participant ports tested per domain. Participants use the lowest free number, so that
+#: a domain is also recognised after its first participants have ended.
 _PARTICIPANTS = 16
-#: The last port of a domain, which no participant reaches. It is bound to reserve the domain.
+#: The last port of a domain, which no participant uses. Binding it reserves the domain.
 _MARK = _DOMAIN_PORTS - 1
 
-#: Reservations of this process. The oldest is released when many newer ones exist: by then
-#: the participants themselves listen.
+#: Reservations of this process. The oldest is released after many newer ones, when its
+#: participants have bound their ports.
 _marks: deque[socket.socket] = deque(maxlen=16)
 
 
 def require_ros() -> None:
-    """Raise `BringupError` where this Python has no ROS 2, before every node reports that."""
+    """Raise `BringupError` if this Python has no ROS 2, instead of an error from every node."""
     if importlib.util.find_spec('rclpy') is None:
         raise BringupError('is not installed for this Python', subject='rclpy',
                            remedy='source the setup.bash of ROS 2, use ./demo, which installs '
@@ -61,8 +61,7 @@ def require_ros() -> None:
 def private_domain() -> int:
     """Reserve a ``ROS_DOMAIN_ID`` that nothing else on this machine uses; raises `BringupError`.
 
-    It stays reserved, against this process and others, until this process ends or has reserved
-    many more.
+    It stays reserved until this process ends or has reserved many more domains.
     """
     candidates = list(PRIVATE_DOMAINS)
     random.SystemRandom().shuffle(candidates)
@@ -78,7 +77,7 @@ def private_domain() -> int:
 
 
 def listening_domains() -> tuple[int, ...]:
-    """Domains with a participant on this machine, in order; none where ports are not listed."""
+    """Domains with a participant on this machine, in order; none if ports cannot be listed."""
     ports: set[int] = set()
     for table in ('/proc/net/udp', '/proc/net/udp6'):
         try:
@@ -95,7 +94,7 @@ def domains_of_ports(ports: Iterable[int]) -> tuple[int, ...]:
     for port in ports:
         number, rest = divmod(port - _FIRST_PORT, _DOMAIN_PORTS)
         participant, odd = divmod(rest - _FIRST_PARTICIPANT, _PARTICIPANT_PORTS)
-        # Only the lowest port of a participant counts; the others could be of anything.
+        # Only the lowest port of a participant counts; other ports could be of any program.
         if 0 <= number <= PRIVATE_DOMAINS[-1] and odd == 0 and 0 <= participant < _PARTICIPANTS:
             domains.add(number)
     return tuple(sorted(domains))
@@ -104,14 +103,14 @@ def domains_of_ports(ports: Iterable[int]) -> tuple[int, ...]:
 def dds_environment(base: Mapping[str, str]) -> dict[str, str]:
     """Variables that keep a new system private: a free domain, discovery on this machine only.
 
-    Variables of the user are kept: a ``ROS_DOMAIN_ID`` or a wider discovery range means that
-    other systems shall see this one. A range of this machine alone does not: the default domain
-    of this machine may contain the driver of a real arm. Call this once per system, so that all
-    its processes share the domain. Raises `BringupError` when DDS security is on and no domain is
-    set, because permissions are given for one domain.
+    Variables of the user are kept: with ``ROS_DOMAIN_ID`` or a wider discovery range, other
+    systems can discover this one. A range of this machine only does not set the domain, because
+    the default domain may contain the driver of a real arm. Call this once per system, so that all
+    its processes share the domain. Raises a `BringupError` if DDS security is on and no domain is
+    set, because permissions are for one domain.
     """
     if is_secure(base) and not base.get('ROS_DOMAIN_ID'):
-        raise BringupError(f'is not set, though {SECURITY} is true', subject='ROS_DOMAIN_ID',
+        raise BringupError(f'is not set, but {SECURITY} is true', subject='ROS_DOMAIN_ID',
                            remedy='set it to the domain that the permissions of the keystore '
                                   'are for (0 unless it was set when they were made)')
     chosen: dict[str, str] = {}
@@ -161,7 +160,7 @@ def is_secure(environment: Mapping[str, str]) -> bool:
 def is_local(environment: Mapping[str, str]) -> bool:
     """Whether discovery is limited to this machine.
 
-    This does not choose a domain: a system in a domain of its own may still be meant.
+    This does not imply a domain: the system may still use a private one.
     """
     reach = environment.get(REACH)
     return reach == 'LOCALHOST' if reach is not None else environment.get(OLDER_REACH) == '1'
@@ -182,10 +181,10 @@ def local_discovery() -> Iterator[None]:
 
 @contextmanager
 def running_system(domain: int | None = None) -> Iterator[int | None]:
-    """Set discovery, inside the block, to where a system runs; yield its domain.
+    """Set discovery, inside the block, for a running system; yield its domain.
 
-    By default the domain is that of ``ROS_DOMAIN_ID`` (then None is yielded), or else the only one
-    in use on this machine. Raises `BringupError` when ROS 2 is missing, or several domains are in
+    By default the domain is that of ``ROS_DOMAIN_ID`` (None is then yielded), or else the only one
+    in use on this machine. Raises a `BringupError` if ROS 2 is missing or several domains are in
     use.
     """
     require_ros()
@@ -204,7 +203,7 @@ def running_system(domain: int | None = None) -> Iterator[int | None]:
 
 
 def _reserve(number: int) -> socket.socket | None:
-    """Bound mark of a domain that nothing uses, or None."""
+    """Socket that reserves an unused domain, or None."""
     first = _FIRST_PORT + _DOMAIN_PORTS * number
     mark = _bound(first + _MARK)
     if mark is None:
@@ -219,7 +218,7 @@ def _reserve(number: int) -> socket.socket | None:
 
 
 def _bound(port: int) -> socket.socket | None:
-    """UDP socket bound to a port of all interfaces, or None where the port is taken."""
+    """UDP socket bound to a port of all interfaces, or None if the port is in use."""
     endpoint = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         endpoint.bind(('', port))

@@ -62,17 +62,17 @@ class _Child:
 
 
 class ProcessRunner:
-    """Starts processes in order, forwards their output, stops them in reverse order.
+    """Starts processes in order, forwards their output, and stops them in reverse order.
 
-    Use it as a context manager: leaving the block, also by an exception, ends every process by
-    SIGINT, then SIGTERM, then SIGKILL, sent only to process ids that it started. If this Python is
-    killed, the kernel sends its children SIGTERM. Children have sessions of their own, so that
-    Ctrl-C reaches only this process, which then stops them in order.
+    Use it as a context manager: at the end of the block, also after an exception, every process is
+    ended by SIGINT, then SIGTERM, then SIGKILL, sent only to process ids that it started. If this
+    Python is killed, the kernel sends SIGTERM to its children. Children have separate sessions, so
+    that Ctrl-C reaches only this process, which then stops them in order.
 
     Parameters
     ----------
     processes : sequence of NodeProcess
-        The processes; the first is started first and stopped last.
+        The processes in start order; they are stopped in reverse order.
     on_line : callable of Line, optional
         Called with every line of output; `print_line` by default.
     environment : mapping of str to str, optional
@@ -124,20 +124,20 @@ class ProcessRunner:
     def poll(self, timeout: float) -> None:
         """Forward output; ``timeout`` is the longest time to wait for the first line, s.
 
-        BringupError when an essential process has ended by itself, with its status and its last
-        line of stderr.
+        Raises a BringupError with exit status and last line of stderr if an essential process has
+        ended by itself.
         """
         self._read(timeout)
         for child in self._children:
             if child.process.essential and not child.alive:
                 self._drain(child)
-                # The last line of a node has its own remedy.
+                # The last line of a node contains a remedy.
                 raise BringupError(_end_message(child), subject=child.process.full_name,
                                    remedy=None if child.last_line else
                                    f'run python -m {child.process.module} by itself')
 
     def stop(self) -> None:
-        """End the processes one by one, the last one first."""
+        """End the processes one by one in reverse order."""
         for child in reversed(self._children):
             for number, timeout in ((signal.SIGINT, child.process.stop_timeout),
                                      (signal.SIGTERM, TERMINATE_TIMEOUT),
@@ -179,7 +179,7 @@ class ProcessRunner:
             self._read(0.02)
 
     def _drain(self, child: _Child) -> None:
-        """Forward the rest of the output of a process that has ended."""
+        """Forward the remaining output of a process that has ended."""
         for stream in child.pipes:
             self._take(child, stream)
 
@@ -221,11 +221,11 @@ def print_line(line: Line) -> None:
 def _preparation() -> Callable[[], None]:
     """Function that runs in a child before the node.
 
-    It requests SIGTERM from the kernel for the death of the parent, and blocks SIGINT until the
-    node handles it: an interpreter that is interrupted while it starts prints a traceback.
+    It requests SIGTERM from the kernel at the end of the parent, and blocks SIGINT until the node
+    handles it, because an interpreter interrupted during its start prints a traceback.
     """
     parent = os.getpid()
-    # Loaded before the fork: the child must not load anything.
+    # Loaded before the fork, because the child must not load libraries.
     prctl = ctypes.CDLL(None).prctl if sys.platform == 'linux' else None
 
     def prepare() -> None:
@@ -257,7 +257,7 @@ def _end_message(child: _Child) -> str:
 
 
 class StopFlag:
-    """Set by the first SIGINT, SIGTERM or SIGHUP; the second one interrupts for good."""
+    """Flag set by the first SIGINT, SIGTERM or SIGHUP; a second one interrupts the program."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -268,7 +268,7 @@ class StopFlag:
         """Handle signals inside the block."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # Under nohup SIGHUP stays ignored. A shell also ignores SIGINT for background jobs,
-            # but an explicit SIGINT shall end them.
+            # but an explicit SIGINT must end them.
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._on_signal)
         try:
@@ -287,16 +287,16 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
                       on_line: Callable[[Line], None] | None = None,
                       is_over: Callable[[], bool] = lambda: False,
                       environment: Mapping[str, str] | None = None) -> bool:
-    """Run processes until a signal, the end of a time or a condition, then stop them in order.
+    """Run processes until a signal, a time limit or a condition, then stop them in order.
 
     Parameters
     ----------
     processes : sequence of NodeProcess
         The processes.
     seconds : float, optional
-        Longest time, s; none by default.
+        Time limit, s; none by default.
     on_line : callable of Line, optional
-        Called with every line of output; it is printed by default.
+        Called with every line of output; prints it by default.
     is_over : callable, optional
         Called between lines; True ends the run.
     environment : mapping of str to str, optional
@@ -310,7 +310,7 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
     Raises
     ------
     BringupError
-        When an essential process has ended.
+        If an essential process has ended.
 
     See Also
     --------

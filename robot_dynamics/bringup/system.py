@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A system: an arm, its controllers and observers, described once for runner and launch files."""
+"""A system of an arm, its controllers and observers, for the runner and the launch files."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from robot_dynamics.nodes.controllers import CONTROLLER_NODES, CONTROLLERS, Cont
 
 Parameters = Mapping[str, ParameterValue]
 
-#: Controllers that can take over from each other: one name per node.
+#: Controllers that can be switched to: one name per node.
 SWITCHABLE = tuple(row.name for row in CONTROLLER_NODES.values())
 
-#: Value of ``elastic_joints`` for the tags ros2_control of the URDF, for nodes too.
+#: Value of ``elastic_joints`` for the tags ros2_control of the URDF, also in nodes.
 DESCRIPTION = 'description'
 
-#: Time to wait for the description: an arm that starts beside its controller may have to compile
-#: its equations first. s.
+#: Timeout for the description: an arm that starts beside its controller may have to compile its
+#: equations first. s.
 DESCRIPTION_TIMEOUT = 60.0
 
 _ARM, _GUARD = 'simulated_arm', 'command_guard'
@@ -52,11 +52,11 @@ _SILENCE, _SILENT_PERIODS = 0.03, 3.0
 #: Parameters of a controller that the guard has, too.
 _OF_COMMANDS = ('command_topic', 'command_type', 'stop_service')
 
-#: Duration of good states after which the controller of a simulated arm continues. s.
+#: Duration of valid states after which the controller of a simulated arm continues. s.
 _RESUMPTION = 0.2
 
-#: A simulated arm that waits for commands publishes no states meanwhile: the timeout of the
-#: controller is longer by the first value, at most the second. s.
+#: A simulated arm publishes no states while it waits for commands. The timeout of the controller
+#: is therefore increased by the first value, up to the second. s.
 _TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT = 0.5, 2.0
 
 
@@ -67,13 +67,13 @@ class System:
     Parameters
     ----------
     robot : str
-        Name of a shipped robot or path of a URDF, xacro or DH file; ``''`` takes the
-        topic ``robot_description`` of a running arm.
+        Name of a shipped robot or path of a URDF, xacro or DH file; ``''`` for the topic
+        ``robot_description`` of a running arm.
     controller : str
         One of `robot_dynamics.nodes.controllers.CONTROLLERS`.
     standby : str
-        Controllers that run beside it without commanding until ``robot-dynamics switch`` selects
-        them: names separated by commas, ``'all'``, or nothing.
+        Controllers that run without commanding until ``robot-dynamics switch`` selects them: names
+        separated by commas, ``'all'``, or empty.
     plant : str
         One of `robot_dynamics.bringup.plants.shipped_plants`, the path of a parameter file for
         ``simulated_arm``, or ``'none'``.
@@ -82,9 +82,9 @@ class System:
     use_sim_time : bool
         Whether time comes from ``/clock``.
     elastic_joints : str
-        File of the motors and springs of an arm with elastic joints, name of one of this
-        package, or ``'description'``; with nothing joints are elastic where the controller
-        needs it, see `elastic_joints`.
+        File of the motors and springs of an arm with elastic joints, name of a shipped one, or
+        ``'description'``. If empty, joints are elastic only if the controller needs it, see
+        `elastic_joints`.
     namespace : str
         Namespace of every node and topic.
     seed : int
@@ -138,17 +138,17 @@ class System:
                                remedy='give joint states per second, e.g. 500')
         if not self.robot and self.plant != NO_PLANT:
             raise BringupError('is empty', subject='robot',
-                               remedy='name the robot that is to be simulated')
+                               remedy='name the robot to simulate')
 
     def processes(self) -> tuple[NodeProcess, ...]:
         """Processes of the system, in the order of starting.
 
-        The recorder comes first and is stopped last, so that it records everything.
+        The recorder is started first and stopped last, so that it records everything.
 
         Raises
         ------
         RobotDynamicsError
-            When the robot or the plant cannot be used.
+            If the robot or the plant cannot be used.
         """
         nodes = []
         if self.record is not None:
@@ -177,7 +177,7 @@ class System:
         return tuple(nodes)
 
     def plant_parameters(self) -> dict[str, Any]:
-        """Parameters by which the simulated arm differs from its description."""
+        """Parameters in which the simulated arm differs from its description."""
         return {**self._plant(), **self._fitted_payload()}
 
     def _plant(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class System:
                           NodeProcess(_ARM, namespace=self.namespace).full_name)
 
     def _fitted_payload(self) -> Parameters:
-        """Changes to the payload of a shipped plant for this robot; a user's plant is kept."""
+        """Changes to the payload of a shipped plant for this robot; none for other plants."""
         path = find_plant(self.plant)
         if path not in shipped_plants().values():
             return {}
@@ -216,7 +216,7 @@ class System:
                                            **row.parameters, **springs, **parameters}, row.module)
 
     def _model_node(self, name: str, parameters: Parameters, module: str = '') -> NodeProcess:
-        """Node with the model of the arm: that of the identified files, or its description."""
+        """Node with the model of the arm, identified or described."""
         if self.identified:
             return self.node(name, parameters, module=module,
                               files=(identified_files(self.identified),))
@@ -233,7 +233,7 @@ class System:
         return self.node(_GUARD, {'spin': 'waitset', **parameters})
 
     def _standby(self) -> tuple[str, ...]:
-        """Standby controllers; raises where one needs elastic joints and the arm has none."""
+        """Standby controllers; raises if one needs elastic joints and the arm has none."""
         is_elastic = bool(self.elastic_joints) or find_controller(self.controller).is_elastic
         names = standby_controllers(self.standby, self.controller, elastic=is_elastic)
         for name in names:
@@ -243,7 +243,7 @@ class System:
         return names
 
     def _elastic(self) -> Parameters:
-        """Parameter for the elastic joints, empty where joints are rigid."""
+        """Parameter for the elastic joints, empty for rigid joints."""
         if not self.robot:
             return {'elastic_joints': self.elastic_joints} if self.elastic_joints else {}
         # The parameters of a driver may describe them.
@@ -256,7 +256,7 @@ class System:
     def _timeouts(self) -> Parameters:
         """Parameters for the time after which a controller of a simulated arm continues.
 
-        Such an arm is harmless, and shares its machine with processes that delay its states.
+        A simulated arm is harmless, but shares its machine with processes that delay its states.
         """
         if self.plant == NO_PLANT:
             return {}
@@ -287,10 +287,10 @@ def find_controller(name: str) -> Controller:
 
 
 def standby_controllers(text: str, active: str, *, elastic: bool = False) -> tuple[str, ...]:
-    """Standby controllers of a text: names separated by commas, ``'all'``, or nothing.
+    """Standby controllers from a text: names separated by commas, ``'all'``, or empty.
 
-    The active one is left out; without `elastic` joints, ``'all'`` leaves out controllers for
-    such. Raises `BringupError` for a name without a node of its own.
+    The active one is left out. Without `elastic` joints, ``'all'`` leaves out controllers for
+    elastic joints. Raises a `BringupError` for a name without a separate node.
     """
     names = tuple(name for name in SWITCHABLE if elastic or not CONTROLLERS[name].is_elastic) \
         if text.strip() == 'all' else \
@@ -306,10 +306,9 @@ def standby_controllers(text: str, active: str, *, elastic: bool = False) -> tup
 def elastic_joints(wanted: str, controller: str, description: Description) -> str:
     """Parameter ``elastic_joints`` of the nodes of a system; empty for rigid joints.
 
-    `wanted` is the path of a file, the name of one of this package, ``'description'``, or
-    nothing: joints are then elastic where the controller needs it, as in the file of this package
-    for the robot or else in the description. Raises `RobotDynamicsError` when the file is missing
-    or does not fit the robot.
+    `wanted` is the path of a file, the name of a shipped one, or ``'description'``. If it is empty
+    and the controller needs elastic joints, the shipped file for the robot is used, or else the
+    description. Raises a `RobotDynamicsError` if the file is missing or does not match the robot.
     """
     if not wanted and not find_controller(controller).is_elastic:
         return ''
@@ -338,7 +337,7 @@ def identified_files(folder: str) -> Path:
 
 
 def identified_springs(folder: str) -> dict[str, str]:
-    """Parameter for identified motors and springs; empty where joints were identified as rigid."""
+    """Parameter for identified motors and springs; empty if joints were identified as rigid."""
     from robot_dynamics.identification.elastic.outputs import ELASTIC_JOINTS
     path = identified_files(folder).parent / ELASTIC_JOINTS
     return {'elastic_joints': str(path)} if path.is_file() else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the kernels that nodes need, before the first node starts."""
+"""Compilation of the kernels of nodes before the first node starts."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from robot_dynamics.dynamics.kernels.loading import Compiled
 from robot_dynamics.dynamics.warmup import warm_up as warm_up_imported
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
-# What of the other rooms a node needs these import.
+# Importing these rooms imports everything that nodes need from the others.
 _ROOMS = ('control', 'simulation')
 
-#: Kernels of nodes beside those of every loop, by module of the package.
+#: Kernels of nodes in addition to those of every loop, by module of the package.
 _OF_NODES = {node: row.kernels for node, row in CONTROLLER_NODES.items()}
 
-#: The same for an arm whose joints are elastic.
+#: The same for an arm with elastic joints.
 _OF_ELASTIC_ARMS = {'elastic.rotors': ('add_rotor_matrices',), 'elastic.motion': ('advance',)}
 
 
 def warm_up(processes: Sequence[NodeProcess] = ()) -> float:
-    """Load or compile the kernels of a control loop and of some processes; seconds it took.
+    """Load or compile the kernels of a control loop and of some processes; returns the time, s.
 
-    Nodes do this themselves. Done before, several that start together need not wait
-    for each other, and the user sees what takes so long.
+    Nodes also do this. If it is done before, nodes that start together do not wait for each other,
+    and the user sees the reason of the delay.
     """
     import_kernels()
     return warm_up_imported(kernels_of(processes))
 
 
 def every_node() -> tuple[NodeProcess, ...]:
-    """Return one process of each kind that asks for kernels of its own."""
+    """One process of each kind with additional kernels."""
     return (NodeProcess('simulated_arm', parameters={'elastic_joints': 'description'}),
             *(NodeProcess(node) for node in CONTROLLER_NODES))
 
 
 def kernels_of(processes: Sequence[NodeProcess]) -> tuple[Compiled, ...]:
-    """Return the kernels that nodes ask for beside those of every loop, each once."""
+    """Kernels of nodes in addition to those of every loop, each once."""
     found: dict[Compiled, None] = {}
     for process in processes:
         wanted = _OF_NODES.get(process.node, {})

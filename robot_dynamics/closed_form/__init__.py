@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The equations of motion as formulas: derived once, written in five languages.
+"""The equations of motion as formulas, derived once and written in five languages.
 
 `derive` records a quantity of a robot as a `Recording`, and `document` writes it as text,
 LaTeX, Python, C or in the Wolfram language. Names are loaded on first use.

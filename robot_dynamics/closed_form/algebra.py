@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Formulas in SymPy: as they were recorded, or written out.
+r"""Formulas in SymPy, as recorded or expanded.
 
-Written out they are sums of polynomials times sines and cosines of sums of angles.
-Products of sines and cosines are turned into sums, so that every formula has one form
-only. Two derivations of the same thing then give equal results, term by term, and what
-vanishes is zero on sight::
+Expanded formulas are sums of polynomials times sines and cosines of sums of angles. Products of
+sines and cosines are converted to sums, which makes the form unique: two derivations of the same
+quantity give equal terms, and a formula that vanishes is literally zero::
 
     cos a cos b = (cos(a - b) + cos(a + b))/2        sin a sin b = (cos(a - b) - cos(a + b))/2
     sin a cos b = (sin(a + b) + sin(a - b))/2
 
-Short for planar arms and for two or three joints; formulas of spatial arms of many joints
-have too many terms to be of use. Numbers are taken exactly, as the fractions they are.
-
-SymPy is imported here and nowhere else, and only when it is asked for.
+Such formulas are short for planar arms and for two or three joints, but too long for spatial arms
+with many joints. Numbers are exact fractions. SymPy is imported only in this module, on first use.
 """
 
 from __future__ import annotations
@@ -30,15 +27,15 @@ from robot_dynamics.errors import BackendError, ModelError
 if TYPE_CHECKING:
     import sympy
 
-#: Terms this small (a fraction) beside the largest of a formula are rounding of its numbers.
+#: Relative size below which a term of a formula counts as rounding.
 _ROUNDING = (1, 10**14)
 
-#: Largest number of products of two terms; longer texts are too slow to make and to read.
+#: Largest number of products of two terms; longer texts take too long to compute and to read.
 LARGEST_WORK = 100_000
 
 
 def import_sympy() -> ModuleType:
-    """SymPy; a `BackendError` when it is not installed."""
+    """SymPy; raises a `BackendError` if it is not installed."""
     try:
         import sympy
     except ImportError as error:
@@ -57,7 +54,7 @@ class Expressions:
 
 
 def expressions(recording: Recording) -> Expressions:
-    """A recording in SymPy with its intermediates, without expanding anything.
+    """A recording in SymPy with its intermediates, without expansion.
 
     Parameters
     ----------
@@ -116,8 +113,8 @@ def _matrix(sympy: ModuleType, output: Output, entries: list[Any]) -> Any:
 class Wave:
     """Cosine or sine of an angle, the sum of multiples of variables.
 
-    Variables are in the order of their arrays, and the first factor is positive. No variable
-    stands for the cosine of zero, which is 1.
+    Variables are in the order of their arrays, and the first factor is positive. An empty sum
+    stands for the cosine of zero, 1.
     """
 
     is_sine: bool
@@ -126,12 +123,12 @@ class Wave:
 
 _ONE = Wave(False, ())
 
-#: By wave, the polynomial that multiplies it.
+#: Polynomial factor of each wave.
 Harmonics = dict[Wave, Any]
 
 
 class Expansion:
-    """Writes the formulas of a recording out."""
+    """Expands the formulas of a recording."""
 
     def __init__(self, recording: Recording):
         sympy = import_sympy()
@@ -144,7 +141,7 @@ class Expansion:
         self._robot, self._work = recording.robot, 0
 
     def __call__(self, x: Scalar) -> Harmonics:
-        """A scalar written out."""
+        """An expanded scalar."""
         if not isinstance(x, Formula):
             return self._clean({_ONE: self.ring(self._rational(x))})
         if x not in self._known:
@@ -163,7 +160,7 @@ class Expansion:
     def matrix(self, output: Output) -> sympy.Matrix:
         """An output as a SymPy matrix; a vector has one column."""
         for entry in output.entries:
-            # Refused before factors are looked for, which takes long.
+            # Rejected before the factorisation, which takes long.
             self(entry)
         return _matrix(self._sympy, output, [self.expression(entry) for entry in output.entries])
 
@@ -201,8 +198,8 @@ class Expansion:
     def _product(self, one: Harmonics, other: Harmonics) -> Harmonics:
         self._work += _size(one) * _size(other)
         if self._work > LARGEST_WORK:
-            raise ModelError('has formulas too long to be written out', subject=self._robot,
-                             remedy='take them with intermediates, or those of a robot with '
+            raise ModelError('has formulas that are too long to be expanded', subject=self._robot,
+                             remedy='use formulas with intermediates, or a robot with '
                                     'fewer joints')
         total: Harmonics = {}
         half = self.ring(self._sympy.QQ(1, 2))
@@ -238,7 +235,7 @@ class Expansion:
         return self._sympy.QQ(exact.numerator, exact.denominator)
 
     def _clean(self, harmonics: Harmonics) -> Harmonics:
-        """Drop what only the rounding of numbers has left over."""
+        """Remove terms that are only rounding."""
         sizes = [abs(c) for polynomial in harmonics.values() for c in polynomial.coeffs()]
         least = max(sizes, default=0) * self._sympy.QQ(*_ROUNDING)
         cleaned = {}
@@ -251,7 +248,7 @@ class Expansion:
 
 
 def explicit(recording: Recording) -> dict[str, sympy.Matrix]:
-    """Outputs of a recording written out, by name, as SymPy matrices.
+    """Expanded outputs of a recording, by name, as SymPy matrices.
 
     Parameters
     ----------

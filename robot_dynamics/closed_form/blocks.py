@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regressors block by block from the Lagrange equations, by derivatives on the same tape.
+"""Regressors by blocks, from derivatives of the energies (Lagrange) on the same tape.
 
 Gabiccini, Bracci, De Carli, Fredianelli, Bicchi, "Explicit Lagrangian formulation of the
 dynamic regressors for serial manipulators", sections III and IV, here for trees: the
@@ -19,9 +19,9 @@ with Q_l x = e_l x x and E_l the symmetric unit tensors, and (eq. 52-60)::
 
 The classical regressor takes d/dt (B v) instead of Xr, and v for v_r (eq. 19-35).
 
-Where the print of the paper and this differ, the print is in error: row k of W_1 is the
-transpose of the printed column, index k of a derivative stands before the parameter's,
-and X_2 of eq. (53) has E_l for each of six parameters (entry (3,1) of eq. (16) is J_xz).
+Misprints of the paper are corrected: row k of W_1 is the transpose of the printed column, index k
+of a derivative comes before that of the parameter, and X_2 of eq. (53) has E_l for each of six
+parameters (entry (3,1) of eq. (16) is J_xz).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Derivative:
     """Total derivative along rates of variables, by the rules of sums and products.
 
     Rates are given by variable: ``{q_k: 1}`` for the partial derivative by q_k, and
-    ``{q_k: v_k, v_k: a_k}`` for all k for the derivative by time. Every formula is
-    differentiated once, however often it is asked for; derivatives are on the same tape.
+    ``{q_k: v_k, v_k: a_k}`` for all k for the derivative by time. Each formula is differentiated
+    only once; derivatives are on the same tape.
     """
 
     def __init__(self, tape: Tape, rates: Mapping[Any, Scalar]):
@@ -100,7 +100,7 @@ _ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 @dataclass(frozen=True)
 class LinkBlocks:
-    """What one body adds to a regressor, Y = X - W + Z, each of n rows of ten entries.
+    """Contribution of one body to a regressor, Y = X - W + Z, each with n rows of ten entries.
 
     One entry is for the mass (block 0), three are for the first moment (block 1), six for the
     inertia (block 2).

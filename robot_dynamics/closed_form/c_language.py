@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formulas as a C99 function.
 
-Compilers take more than twice the time for a function of twice the length. So a long one
-is written as several, one after the other, and what a later one needs of an earlier one's
-intermediates goes through an array.
+The time of compilers grows faster than the length of a function. A long function is therefore
+split into several; intermediates needed by later ones are passed in an array.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
 #: Longest function, in statements.
 LONGEST_PART = 500
 
-#: Keeps a compiler from making one function of the parts again.
+#: Prevents a compiler from inlining the parts.
 PART_MACRO = """\
 #if defined(__GNUC__)
 #define PART static __attribute__((noinline)) void
@@ -43,7 +42,7 @@ class Sines:
 
 @dataclass(frozen=True)
 class _Tables:
-    """The angles of which sines and cosines are computed at once, by their places."""
+    """Indices of the angles of which sines and cosines are computed at once."""
 
     places: dict[Scalar, int]
 
@@ -55,7 +54,7 @@ class _Tables:
         return cls({angle: k for k, angle in enumerate(angles)})
 
     def steps(self, steps: Iterable[Step]) -> list[Step]:
-        """Steps without the intermediates that only angles are made of."""
+        """Steps without the intermediates that occur in angles only."""
         needed: set[str] = set()
         kept = []
         for step in reversed(list(steps)):
@@ -89,7 +88,7 @@ class _Tables:
 class CText(Infix):
     """Formulas in C: elements of arrays, double constants.
 
-    ``shared`` is how intermediates are written that another part has computed.
+    ``shared`` has the text of intermediates that another part has computed.
     """
 
     def __init__(self, variables: Mapping[Formula, str], shared: Mapping[str, str]):
@@ -113,9 +112,9 @@ def c_function(recording: Recording, *, storage: str = '', longest: int = LONGES
                sines: Sines | None = None) -> str:
     """Write the function ``void name(const double *inputs, ..., double *outputs, ...)``.
 
-    ``storage`` stands before ``void``, such as ``static ``. A function longer than ``longest``
-    statements is written in parts, and `PART_MACRO` has to stand before it. ``sines`` is a
-    function of C that computes all sines and cosines at once, in place of the C library's.
+    ``storage`` is written before ``void``, such as ``static ``. A function longer than ``longest``
+    statements is written in parts, and needs `PART_MACRO` before it. ``sines`` is a C function
+    that computes all sines and cosines at once, instead of the C library.
     """
     choice = plan(recording, labels=False, reserved=[
         _SHARED, *_TABLES, *(array.group for array in recording.inputs),
@@ -176,7 +175,7 @@ def _body(variables: Mapping[Formula, str], part: Sequence[Step], shared: Mappin
 
 
 def _shared_names(parts: Sequence[Sequence[Step]]) -> dict[str, str]:
-    """Places of the intermediates that another part than their own uses."""
+    """Indices of the intermediates that are used by another part."""
     made_in = {step.name: k for k, part in enumerate(parts) for step in part
                if isinstance(step, Intermediate)}
     names = dict.fromkeys(name for k, part in enumerate(parts) for step in part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""M, C and g from moments of mass of what each joint carries, every intermediate recorded.
+r"""M, C and g from the moments of mass that each joint carries; every intermediate is recorded.
 
 A particle at X moves by the field J_k(X) = u_k + w_k x X per unit speed of joint k, which
 itself changes by dJ_k/dt = u_k' + w_k' x X + w_k x X'; with O and b the angular velocity of
@@ -62,7 +62,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class Frame:
-    """A body in base axes: where it is, how it moves, and the field of its joint."""
+    """A body in base axes: pose, motion, and the field of its joint."""
 
     axes: Matrix
     origin: Vector
@@ -133,7 +133,7 @@ def frames_of(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars) -> list[Fr
 
 
 def _put(geometry: Geometry, A: Rows, j: int, k: int, value: Scalar) -> None:
-    """Add what belongs to the joints of bodies j and k to the independent joints."""
+    """Add an entry for the joints of bodies j and k to the independent joints."""
     for row, factor in geometry.bodies[j].coordinates:
         for column, other in geometry.bodies[k].coordinates:
             A[row][column] = A[row][column] + value * factor * other
@@ -174,7 +174,7 @@ def _second_moment(parameters: Scalars) -> Matrix:
 
 
 def _turned(axes: Matrix, A: Matrix) -> Matrix:
-    """R A R^T of a symmetric A, of which the lower triangle is the upper one."""
+    """R A R^T of a symmetric A; the lower triangle repeats the upper one."""
     half = product(axes, A)
     full = product(half, transpose(axes))
     return (full[0], (full[0][1], full[1][1], full[1][2]), (full[0][2], full[1][2], full[2][2]))
@@ -186,7 +186,7 @@ def _spread(S: Matrix, w: Vector) -> Vector:
 
 
 def _momentum(frame: Frame, moments: Moments) -> tuple[Vector, Vector, Vector, Vector, Vector]:
-    """Sum over the mass that a joint carries what unit speed of it does.
+    """Sums over the mass that a joint carries, for unit speed of the joint.
 
     Sums of m J, m X x J, m dJ/dt, m X x dJ/dt, and m X' x J.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a robot or a DH table to a geometry in numbers and symbols.
+"""Geometry in numbers and symbols from a robot or a DH table.
 
-Lengths and gravity enter the pose of a body linearly. So what multiplies a symbol is the
-difference that it makes to put 1 in its place instead of 0, and a table with symbols is
-read by the reader of numeric tables, once for each symbol.
+Lengths and gravity enter the pose of a body linearly. The coefficient of a symbol is therefore the
+difference of the poses with the symbol at 1 and at 0, so that the reader of numeric tables is used
+once for each symbol.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ CONSTANTS = 'constants'
 
 # A symbol in a table, with or without a sign.
 _SYMBOL = re.compile(r'([+-]?)([A-Za-z][A-Za-z0-9]*)')
-# Words that are numbers, though they look like symbols.
+# Names of numbers that look like symbols.
 _NUMBERS = ('inf', 'infinity', 'nan')
 _LENGTHS = ('a', 'd')
 
 
 @dataclass(frozen=True)
 class Description:
-    """A robot of which some lengths, and gravity, may be symbols."""
+    """A robot with lengths and gravity that may be symbols."""
 
     name: str
     body_names: tuple[str, ...]
@@ -77,15 +77,15 @@ def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
         In a table, the lengths a and d and the entries of gravity may be names, such as
         ``a1``, ``d4`` or ``-g``: these become symbols.
     symbolic : bool
-        Whether lengths and gravity that are numbers become symbols too. Those of a table
-        are called a1, d1, ... after the row, those of a robot p1x, o1x, ... (the joint's
-        place in the parent's frame, and the link frame's seen from the joint), and gravity
-        g, or gx, gy, gz if it is not along an axis.
+        Whether numeric lengths and gravity become symbols, too. In a table they are called a1, d1,
+        ... after the row, in a robot p1x, o1x, ... (position of the joint in the parent's frame,
+        and of the link frame relative to the joint). Gravity is g, or gx, gy, gz if it is not
+        along an axis.
 
     Raises
     ------
     ModelError
-        When it cannot be read, or has joints of several degrees of freedom.
+        If it cannot be read, or has joints of several degrees of freedom.
 
     Examples
     --------
@@ -131,9 +131,9 @@ def _with_symbols(table: Mapping[str, Any], symbolic: bool
             is_gravity = default[0] == 'g'
             name = _Name(default, -1 if is_gravity and number < 0 else 1)
             length = abs(number) if is_gravity else number
-        # A symbol may stand in several places, but a number has a name of its own.
+        # A symbol may occur several times, but the name of a number must be unique.
         if name.name in values and (length is not None or values[name.name] is not None):
-            raise ModelError('is a symbol of the table and the name of another number',
+            raise ModelError('is both a symbol of the table and the name of another number',
                              subject=name.name, remedy='rename the symbol')
         values[name.name] = length
         return name
@@ -190,7 +190,7 @@ def _number_of(value: Any) -> float | None:
 
 def _separated(geometry: Geometry
                ) -> tuple[Geometry, dict[str, Geometry], dict[str, float | None]]:
-    """Put a symbol in the place of every length and component of gravity that is not zero."""
+    """Replace every nonzero length and component of gravity by a symbol."""
     nothing = replace(geometry, gravity=ZERO, bodies=tuple(
         replace(body, point=ZERO, offset=ZERO) for body in geometry.bodies))
     units: dict[str, Geometry] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Geometry of a robot for formulas: how bodies are joined, as numbers and symbols.
+"""Geometry of a robot for formulas: connections of bodies in numbers and symbols.
 
 `robot_dynamics.model.robot.Robot` defines the pose of body i on its parent; see there.
 Rotations are numbers. Numbers within a rounding error of 0, 1 or -1 become these integers,
@@ -33,13 +33,13 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
-#: How far from an integer the entry of a rotation, or a length in m, may be by rounding.
+#: Largest rounding of an integer entry of a rotation, or of a length in m.
 ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
 class Body:
-    """How a body stands on its parent."""
+    """Connection of a body to its parent."""
 
     parent: int  # Index of the parent; -1 is the base.
     is_prismatic: bool
@@ -47,7 +47,8 @@ class Body:
     point: Vector  # A point on the joint, seen from the parent's link frame.
     axis: Vector  # Joint axis in link axes.
     offset: Vector  # Origin of the link frame seen from that point, in link axes.
-    # Its joint moves by the sum of factor q_j of the pairs (j, factor), and the shift.
+    # The position of its joint is the sum of factor q_j over the pairs (j, factor), plus the
+    # shift.
     coordinates: tuple[tuple[int, Number], ...]
     shift: Number
 
@@ -56,7 +57,7 @@ class Body:
 class Geometry:
     """The bodies of a robot, base to tip, and gravity in the base frame.
 
-    Points, offsets and gravity may hold any scalar.
+    Points, offsets and gravity may contain any scalar.
     """
 
     joints: tuple[str, ...]
@@ -70,7 +71,7 @@ class Geometry:
 
 
 def numeric_geometry(robot: Robot) -> Geometry:
-    """Geometry of a robot, all numbers; a joint with several coordinates is a `ModelError`."""
+    """Numeric geometry of a robot; raises a `ModelError` for a joint with several coordinates."""
     bodies = tuple(_body(robot, i) for i in range(robot.n_bodies))
     return Geometry(robot.joint_names, bodies, vector_of(robot.gravity))
 
@@ -106,7 +107,7 @@ def number(x: float) -> Number:
 
 @dataclass(frozen=True)
 class Pose:
-    """A link frame seen from that of the parent."""
+    """Pose of a link frame in that of the parent."""
 
     rotation: Matrix  # Axes of the link.
     joint: Vector  # A point on the joint that moves with the body.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formulas as text, with signs between operands as most languages have them.
+"""Formulas as text with infix operators, as in most languages.
 
 A Python function that needs numpy alone, a function in the Wolfram language of Mathematica,
 and a LaTeX document.
@@ -25,7 +25,7 @@ Matrices = dict[str, list[str]]
 
 
 class Infix:
-    """Writes formulas in one language, some by the names given; subclasses spell their parts."""
+    """Writer of formulas in one language; subclasses define the syntax."""
 
     #: What stands between factors, and between both sides of an equation.
     times, equals = '*', ' = '
@@ -67,7 +67,7 @@ class Infix:
         return f'{self.entry(output, indices)}{self.equals}{value}'
 
     def define(self, formula: Formula) -> str:
-        """Spell the operation itself of a formula that may have a name."""
+        """Write the operation of a formula, even if the formula has a name."""
         return self._operation(formula)[0]
 
     def text(self, x: Scalar) -> str:
@@ -101,14 +101,14 @@ class Infix:
         return f'{self.text(first)} - {self._bound(second, _PRODUCT)}', _SUM
 
     def _bound(self, x: Scalar, least: int) -> str:
-        """Spell an operand, in brackets if its parts hold together less than that."""
+        """Write an operand, in brackets if its precedence is lower."""
         text, strength = self._spelt(x)
         return f'({text})' if strength < least or text.startswith('-') else text
 
 
 def all_equations(recording: Recording, language: type[Infix], matrices: Matrices | None
                   ) -> tuple[list[str], list[str]]:
-    """Equations of a recording or of its written out entries, and a note about those left out."""
+    """Equations of a recording or of its expanded entries, and a note about omitted ones."""
     if matrices is None:
         choice = plan(recording)
         steps = list(choice.steps())
@@ -143,7 +143,7 @@ class PythonText(Infix):
 def python_function(recording: Recording) -> str:
     """Write the function ``name(inputs, ...)`` that returns the array of the output.
 
-    Several outputs come as a tuple.
+    Several outputs are returned as a tuple.
     """
     choice = plan(recording, reserved=[
         'np', recording.name, *(array.group for array in recording.inputs),
@@ -169,7 +169,7 @@ def compiled(recording: Recording) -> Callable[..., Any]:
     return function
 
 
-#: Capitals that mean something of the language's own.
+#: Capital letters with a meaning in the language.
 _PROTECTED = ('C', 'D', 'E', 'I', 'K', 'N', 'O')
 
 
@@ -189,11 +189,11 @@ class WolframText(Infix):
 def wolfram_function(recording: Recording, matrices: Matrices | None = None) -> str:
     """Write a function of one list for each input, that returns the matrix (or a list).
 
-    ``matrices`` are, by output, entries in the language in place of those of the recording.
+    ``matrices`` replace the entries of the recording, by output, as text of the language.
     """
     for name in (name for array in recording.inputs for name in array.names):
         if name in _PROTECTED:
-            raise ModelError('has a meaning of its own in the Wolfram language', subject=name,
+            raise ModelError('is reserved in the Wolfram language', subject=name,
                              remedy='rename the symbol')
     arguments = ', '.join('{' + ', '.join(f'{name}_' for name in array.names) + '}'
                           for array in recording.inputs)
@@ -217,7 +217,7 @@ def wolfram_function(recording: Recording, matrices: Matrices | None = None) -> 
 
 
 def wolfram_comment(text: str) -> str:
-    """The text as a comment, with comment marks in it made harmless."""
+    """The text as a comment, with comment marks in it escaped."""
     return f'(* {text.replace("*)", "* )").replace("(*", "( *")} *)'
 
 
@@ -229,7 +229,7 @@ def _list(output: Output, entries: list[str]) -> str:
     return '{' + ',\n   '.join(f'{{{row}}}' for row in rows) + '}'
 
 
-#: Lines in one display; TeX sets a display in one go.
+#: Largest number of lines in one display, which TeX typesets as a whole.
 _LINES = 40
 
 _OPERATORS = {'q': 'q', 'v': r'\dot{q}', 'a': r'\ddot{q}', 'v_r': r'\dot{q}', 'a_r': r'\ddot{q}'}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derive a quantity of a robot's equations of motion, by recursion or from its energies."""
+"""Derivation of the equations of motion of a robot, by recursion or from energies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARRAYS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that can be derived."""
+    """A quantity that can be derived."""
 
     function: str  # Name of the function that computes it.
     symbol: str  # Name of the array.
@@ -70,9 +70,9 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
         ``'recursion'`` through the bodies, which keeps the formulas of many joints short,
         or ``'blocks'``: from the kinetic and potential energy of each body.
     symbolic : bool
-        Whether lengths and gravity that are numbers become symbols.
+        Whether numeric lengths and gravity become symbols.
     numeric_parameters : bool
-        Whether the robot's own inertial parameters stand in M, C, g and tau, not symbols.
+        Whether M, C, g and tau contain the robot's inertial parameters instead of symbols.
 
     Returns
     -------
@@ -82,8 +82,8 @@ def derive(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
     Raises
     ------
     ModelError
-        When the robot cannot be read, has joints of several degrees of freedom, or a symbol
-        with the name of a variable.
+        If the robot cannot be read, has joints of several degrees of freedom, or a symbol with the
+        name of a variable.
     ParameterError
         For an unknown quantity or method.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A derived quantity, and the order in which its intermediates are written down."""
+"""A derived quantity, and the order of its intermediates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Recording:
 
     @property
     def symbols(self) -> set[Symbol]:
-        """Variables that the outputs really depend on."""
+        """Variables on which the outputs depend."""
         roots = [entry for output in self.outputs for entry in output.entries]
         return {formula.arguments[0] for formula in live(roots)
                 if formula.operation == 'symbol'}
@@ -72,7 +72,7 @@ class Intermediate(Step):
 
 @dataclass(frozen=True)
 class Entry(Step):
-    """A step that computes the entry of an output at a place, row after row."""
+    """A step that computes an entry of an output; indices are row-major."""
 
     output: Output
     place: int
@@ -92,7 +92,7 @@ class Plan:
     variables: dict[Formula, str] = field(default_factory=dict)
 
     def steps(self) -> Iterator[Step]:
-        """Yield what to write, each as early as it can be."""
+        """Yield the steps, each as early as possible."""
         entries = sorted(
             ((_index(entry), output, k, entry) for output in self.recording.outputs
              for k, entry in enumerate(output.entries) if entry is not None),
@@ -124,10 +124,10 @@ class Plan:
 
 def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels: bool = True,
          longest: int = LONGEST) -> Plan:
-    """Choose the intermediates: what is used twice, sines and cosines, parts of long formulas.
+    """Choose the intermediates: formulas used twice, sines and cosines, parts of long formulas.
 
-    No intermediate has a reserved name, by default that of a variable. With ``labels`` they
-    are called by these, else t1, t2, ...; a formula has at most ``longest`` operations.
+    Intermediates do not get reserved names, by default those of variables. They are called by
+    their ``labels``, or t1, t2, ...; a formula has at most ``longest`` operations.
     """
     roots = [entry for output in recording.outputs for entry in output.entries]
     formulas = live(roots)
@@ -151,7 +151,7 @@ def plan(recording: Recording, *, reserved: Sequence[str] | None = None, labels:
 
 
 def live(roots: Sequence[Scalar | None]) -> list[Formula]:
-    """Formulas in the roots, operands first."""
+    """All formulas that the roots depend on, operands first."""
     found: set[Formula] = set()
     waiting = [root for root in roots if isinstance(root, Formula)]
     while waiting:

@@ -57,7 +57,7 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Gradient:
-    """The matrix L, by the parts that wrenches are made of.
+    """The matrix L, in the parts that wrenches need.
 
     L = S + [b] with S symmetric. ``diagonal`` holds L_xx, L_yy, L_zz, ``symmetric`` S_yz,
     S_xz, S_xy, ``turning`` b, and ``differences`` L_xx - L_yy, L_zz - L_xx, L_yy - L_zz.
@@ -151,7 +151,7 @@ def reference_motion(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r
 
 
 def own_twist(geometry: Geometry, i: int) -> Twist:
-    """Twist that body i's own joint gives it, in link axes."""
+    """Twist of body i due to its own joint, in link axes."""
     body = geometry.bodies[i]
     if body.is_prismatic:
         return Twist(body.axis, ZERO)
@@ -159,7 +159,7 @@ def own_twist(geometry: Geometry, i: int) -> Twist:
 
 
 def carried_twist(geometry: Geometry, i: int, pose: Pose, twist: Twist) -> Twist:
-    """Twist of body i's parent as the twist of body i itself, in its axes."""
+    """Twist of the parent of body i, expressed for body i in its axes."""
     angular = transpose_times(pose.rotation, twist.angular)
     linear = transpose_times(pose.rotation, add(twist.linear, cross(twist.angular, pose.joint)))
     return Twist(add(linear, cross(angular, geometry.bodies[i].offset)), angular)
@@ -279,7 +279,7 @@ def adaptive_terms(tape: Tape, geometry: Geometry, q: Scalars, v: Scalars, v_r: 
 
 def gather_wrenches(geometry: Geometry, motions: Sequence[Motion], parameters: Scalars
                    ) -> list[Scalar]:
-    """Efforts of the joints under the wrenches that the motions require, from tip to base."""
+    """Joint efforts for the wrenches that the motions require, from tip to base."""
     forces: list[Vector] = [ZERO] * len(motions)
     moments: list[Vector] = [ZERO] * len(motions)
     tau: list[Scalar] = [0] * geometry.n

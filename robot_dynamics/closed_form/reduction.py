@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a regressor shows of a robot: parameters without effect, and which act only together."""
+"""Parameters without effect, and combinations of parameters, from a regressor."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from robot_dynamics.model.robot import Robot
 if TYPE_CHECKING:
     import sympy
 
-#: Below this, beside the largest entry or singular value, a number is zero but for rounding.
+#: Size, relative to the largest entry or singular value, below which a number counts as zero.
 RELATIVE_ZERO = 1e-10
 
-#: Columns that are kept when others are their linear combinations: the first of these.
+#: Order in which columns are preferred when others are their linear combinations.
 _KEPT_FIRST = ('Jzz', 'Jxx', 'Jxy', 'Jxz', 'Jyz', 'mx', 'my', 'mz', 'Jyy', 'm')
 
 _STATES = 24
@@ -37,7 +37,7 @@ _STATES = 24
 
 @dataclass(frozen=True)
 class Structure:
-    """Facts about a regressor, found at random states."""
+    """Structure of a regressor, determined at random states."""
 
     zero: tuple[int, ...]  # Columns that are zero: parameters without effect.
     effective: tuple[int, ...]  # The other columns: those of the reduced regressor.
@@ -45,12 +45,12 @@ class Structure:
 
 
 def structure(recording: Recording) -> Structure:
-    """Columns without effect and rank of a regressor, found at random states.
+    """Columns without effect and rank of a regressor, determined at random states.
 
     Parameters
     ----------
     recording : Recording
-        A regressor; lengths that are symbols are random too.
+        A regressor; symbolic lengths get random values, too.
 
     Examples
     --------
@@ -99,16 +99,15 @@ def reduced(recording: Recording, columns: Sequence[int]) -> Recording:
 
 def combinations(source: Robot | Description | str | bytes | Path | Mapping[str, Any],
                  ) -> list[sympy.Expr]:
-    """Combinations of inertial parameters that decide all efforts, as formulas.
+    """Combinations of inertial parameters that determine all efforts, as formulas.
 
-    As many as the rank of the regressor; every effort is a function of these alone. The
-    parameters are first taken about the joints (where a link frame is not on its joint),
-    so that the combinations come out as moments about joint axes.
+    Their number is the rank of the regressor. If a link frame is not on its joint, the parameters
+    are first transformed to the joint, so that the combinations are moments about joint axes.
 
     Parameters
     ----------
     source : Robot, Description, or a DH table
-        The robot. Lengths that are numbers give numeric coefficients.
+        The robot. Numeric lengths give numeric coefficients.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def combinations(source: Robot | Description | str | bytes | Path | Mapping[str,
 
 
 def shifted(offset: Vector) -> list[list[Scalar]]:
-    """10 x 10 matrix from parameters about a point to those about another.
+    """10 x 10 matrix that transforms parameters from one reference point to another.
 
     The other point is ``-offset`` from the first, so that every particle at c is at
     c + offset from it: h' = h + m o, and J' follows from the second moments
@@ -175,8 +174,8 @@ def shifted(offset: Vector) -> list[list[Scalar]]:
 def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int, Any]]:
     """Row space of a regressor: by row, coefficients by column.
 
-    Each entry is a sum of products of what moves (waves and monomials of q, v, a) and of
-    constants; each such product of what moves gives one equation, linear in the columns.
+    Each entry is a sum of products of variable factors (waves and monomials of q, v, a) and
+    constants. Each variable factor gives one equation, linear in the columns.
     """
     from sympy.polys.matrices import DomainMatrix
     constants = [symbol for symbol in expansion.symbols if symbol.group == CONSTANTS]
@@ -208,7 +207,7 @@ def _echelon(sympy: Any, expansion: Expansion, output: Output) -> list[dict[int,
 
 
 def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
-    """Powers of variables, and those of constants."""
+    """Powers of variables, and powers of constants."""
     powers = list(zip(expansion.symbols, monomial, strict=True))
     return (tuple((symbol, power) for symbol, power in powers
                   if power and symbol.group != CONSTANTS),
@@ -216,7 +215,7 @@ def _split(expansion: Expansion, monomial: tuple[int, ...]) -> tuple[Any, tuple[
 
 
 def _at_random_states(recording: Recording) -> FloatArray:
-    """Regressors of random states below each other."""
+    """Stacked regressors of random states."""
     function, rng = compiled(recording), np.random.default_rng(0)
     constants = rng.uniform(0.5, 1.5, len(recording.constants))
     return np.concatenate([

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Formulas recorded operation by operation, each intermediate once.
 
-A `Tape` remembers every operation that was ever asked of its `Formula` objects. Asking
-for the same operation again returns the same object, so common subexpressions are found
-as they arise and nothing is ever expanded: that is what keeps the equations of a
-seven-joint arm small. Operations with known results are never recorded: ``x * 0`` is the
-number 0, ``x - x`` too, so the zeros of a robot's geometry thin out all that follows.
+A `Tape` stores every operation on its `Formula` objects. The same operation on the same operands
+returns the same object, so that common subexpressions are shared and nothing is expanded. This
+keeps the equations of a seven-joint arm small. Operations with known results are not recorded: ``x
+* 0`` and ``x - x`` are the number 0, so that zeros of the geometry simplify all later formulas.
 
 Numbers are Python's (int, Fraction or float) and need no tape. A *scalar* below is a
 number or a formula; all arithmetic works on both.
@@ -45,12 +44,12 @@ class Formula:
     arguments : tuple
         Operands: scalars, or the `Symbol`.
     index : int
-        Place on the tape; operands come before what is made of them.
+        Index on the tape; operands come before their results.
     """
 
     __slots__ = ('arguments', 'index', 'operation', 'tape')
 
-    # Let an array of objects ask each of its elements instead of taking a formula for one.
+    # Makes NumPy apply operators elementwise instead of treating a formula as an array.
     __array_ufunc__ = None
 
     def __init__(self, tape: Tape, operation: str, arguments: tuple[Any, ...], index: int):
@@ -92,7 +91,7 @@ class Tape:
     formulas : list of Formula
         Every operation, operands first.
     labels : dict
-        By formula, the name that an intermediate is to be written with.
+        Names of intermediates, by formula.
     """
 
     def __init__(self) -> None:
@@ -159,7 +158,7 @@ class Tape:
         return self._record('subtract', x, y) if cancelled is None else cancelled
 
     def _cancelled(self, x: Formula, y: Formula) -> Scalar | None:
-        """Value of x - y where one is a part of the other's sum."""
+        """Value of x - y if one is a summand of the other."""
         if x.operation == 'add' and y in x.arguments:
             return x.arguments[1 - x.arguments.index(y)]
         if x.operation == 'subtract' and x.arguments[0] is y:
@@ -221,7 +220,7 @@ class Tape:
         return self._record('cosine', x) if isinstance(x, Formula) else math.cos(x)
 
     def _record(self, operation: str, *arguments: Scalar | Symbol) -> Formula:
-        # A number is a key of its own: equal numbers of two types are written differently.
+        # The key includes the type, because equal numbers of two types are written differently.
         key = (operation, *((type(x), x) if not isinstance(x, Formula) else x
                             for x in arguments))
         found = self._known.get(key)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A derived quantity as a complete text in some language, with notes about it.
+"""A derived quantity as a complete text in a language, with notes.
 
-Written-out formulas have exact fractions. A length of 0.45 m is the double nearest to it,
-so that the fraction is 8106479329266893/18014398509481984; decimals are written instead.
+Expanded formulas have exact fractions. A length of 0.45 m is a double with the exact value
+8106479329266893/18014398509481984, so that decimals are written instead.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from robot_dynamics.errors import ParameterError, shown
 if TYPE_CHECKING:
     import sympy
 
-#: Largest denominator of a fraction that is read more easily than its decimals.
+#: Largest denominator of a fraction that is not written as a decimal.
 _LONGEST_DENOMINATOR = 100
 
 
 def in_decimals(expression: sympy.Expr) -> sympy.Expr:
     """A sum of polynomials times sines and cosines, with decimals if its fractions are long.
 
-    Each coefficient is then the double nearest to it, in order of sines and cosines.
+    Each coefficient is then the nearest double, in the order of sines and cosines.
     """
     sympy = import_sympy()
     expression = sympy.sympify(expression)
@@ -61,8 +61,8 @@ def decimal_text(expression: sympy.Expr) -> str:
 class Language:
     """A way to write a recording and notes about it.
 
-    ``speller`` makes a function that spells SymPy's entries, which `write` then puts in place
-    of the formulas; it is None for what is not read by people.
+    ``speller`` returns a function that writes SymPy entries, which `write` uses instead of the
+    formulas; None for languages that are only compiled.
     """
 
     write: Callable[[Recording, Sequence[str], Matrices | None], str]
@@ -80,17 +80,17 @@ def document(recording: Recording, language: str = 'text', *, notes: Sequence[st
     language : str
         ``'text'``, ``'latex'``, ``'python'``, ``'c'`` or ``'wolfram'``.
     notes : sequence of str
-        What to say about the formulas, a line each.
+        Notes on the formulas, a line each.
     is_explicit : bool
-        Whether every entry is written out, without intermediates: for small robots, in
-        languages that people read. Needs SymPy.
+        Whether every entry is expanded, without intermediates: for small robots, in languages for
+        readers. Needs SymPy.
 
     Raises
     ------
     ParameterError
-        For an unknown language, or one in which entries cannot be written out.
+        For an unknown language, or one without expanded entries.
     BackendError
-        When entries are to be written out without SymPy.
+        If expanded entries are requested without SymPy.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _c(recording: Recording, notes: Sequence[str], _: Matrices | None) -> str:
     results = [f'{output.name}[{len(output.entries)}]: {output.text}, row after row'
                for output in recording.outputs]
     comment = [f'{recording.robot}: {recording.text}', *notes, *arrays, *results]
-    # Nothing in a comment can end it.
+    # The text of a comment cannot end it.
     safe = [line.replace('*/', '* /').replace('/*', '/ *') for line in comment]
     function = c_function(recording)
     macro = [PART_MACRO] if '\nPART ' in f'\n{function}' else []

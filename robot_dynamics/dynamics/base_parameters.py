@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Which parameters, and which combinations of them, a motion can tell of.
+r"""Identifiable parameters, and identifiable combinations of parameters, of a motion.
 
 With W the stacked regressors of a motion, or of all motions, its columns fall into three
 classes (L. Zollo, E. Lopez, L. Spedaliere, N. Garcia Aracil and E. Guglielmelli,
 "Identification of dynamic parameters for robots with elastic joints", Advances in Mechanical
-Engineering 7(2), 2015, section 5): zeros, whose parameters have no effect; a base L of
-independent columns; and others, K = L A. Then W pi = L (pi_L + A pi_K), eq. (41): only the
-base parameters pi_L + A pi_K can be told, and one of them is a single parameter where its
-row of A is zero.
+Engineering 7(2), 2015, section 5): zeros, whose parameters have no effect; a base L of independent
+columns; and dependent columns K = L A. Then W pi = L (pi_L + A pi_K), eq. (41): only the base
+parameters pi_L + A pi_K are identifiable. A base parameter is a single parameter if its row of A
+is zero.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 #: Classes of parameters.
 UNIDENTIFIABLE, COMBINED, INDEPENDENT = 'unidentifiable', 'combined', 'independent'
-#: A column is dependent where what others leave of it is below this part of it.
+#: Relative residual of a column, after projection on others, below which it is dependent.
 TOLERANCE = 1e-8
 #: Ways to choose the base.
 METHODS = ('qr', 'gauss_jordan')
 
-# Random states that stand for all motions: several times more rows than any robot's rank.
+# Number of random states that represent all motions: several times more rows than any rank.
 _STATES = 400
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """What can be told of p parameters.
+    """Base of the identifiable combinations of p parameters.
 
     Parameters
     ----------
     names : tuple of str, length p
         The parameters.
     independent : ndarray of int64, shape (r,)
-        Those of the base columns L.
+        Indices of the base columns L.
     dependent : ndarray of int64, shape (k,)
-        Those of K.
+        Indices of the columns K.
     null : ndarray of int64
-        Those of zero columns.
+        Indices of the zero columns.
     regrouping : ndarray, shape (r, k)
         A in K = L A.
     condition : float
         Condition number of L with its columns scaled to unit length.
     gap : float
-        Smallest part of a base column that the others leave, over the largest part left of a
-        dependent one: many decades for all motions, fewer where noise blurs the rank.
+        Smallest relative residual of a base column over the largest one of a dependent column:
+        many decades for structural base parameters, fewer if noise blurs the rank.
     """
 
     names: tuple[str, ...]
@@ -90,11 +90,11 @@ class BaseParameters:
 
     @property
     def base_names(self) -> tuple[str, ...]:
-        """Each base parameter in words: ``a/m - 4*a/Jzz``."""
+        """Each base parameter as text: ``a/m - 4*a/Jzz``."""
         return tuple(self.combination(k) for k in range(self.rank))
 
     def combination(self, k: int) -> str:
-        """Return base parameter k in words."""
+        """Base parameter k as text."""
         text = self.names[self.independent[k]]
         for factor, column in zip(self.regrouping[k], self.dependent, strict=True):
             if factor:
@@ -104,10 +104,10 @@ class BaseParameters:
         return text
 
     def partners(self, name: str) -> tuple[str, ...]:
-        """Return with which parameters one can only be told together.
+        """Parameters that are only identifiable together with a given one.
 
-        The base is a choice, but these groups are not: a parameter belongs to the group of
-        all with which it is connected through combinations.
+        Unlike the base, these groups are unique: a group contains all parameters that are
+        connected through combinations.
 
         Parameters
         ----------
@@ -117,10 +117,10 @@ class BaseParameters:
         Returns
         -------
         tuple of str
-            The others of its group, in order; empty where it is independent or has no effect.
+            The others of its group, in order; empty if it is independent or has no effect.
         """
         if name not in self.names:
-            raise ParameterError('is no parameter', subject=name,
+            raise ParameterError('is not a parameter', subject=name,
                                  remedy='name one of ' + ', '.join(self.names[:20]))
         linked, group = self.matrix != 0.0, np.zeros(len(self.names), dtype=bool)
         grown = np.array([other == name for other in self.names])
@@ -131,17 +131,17 @@ class BaseParameters:
                      if inside and other != name)
 
     def values(self, parameters: ArrayLike) -> FloatArray:
-        """Return the base parameters of parameters of shape (..., p), shape (..., r)."""
+        """Base parameters, shape (..., r), of parameters of shape (..., p)."""
         pi = real_array(parameters, 'parameters')
         if pi.shape[-1:] != (len(self.names),):
-            raise DimensionError(f'has shape {pi.shape}', subject='parameters',
-                                 remedy=f'give {len(self.names)} parameters')
+            raise DimensionError(f'must have {len(self.names)} values, got shape {pi.shape}',
+                                 subject='parameters', remedy='give one for each name')
         return pi @ self.matrix.T
 
 
 def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
                     tolerance: float = TOLERANCE) -> BaseParameters:
-    """Find what a stack of regressors can tell.
+    """Base parameters of a stack of regressors.
 
     Parameters
     ----------
@@ -149,14 +149,14 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
         Stacked regressors, or their triangular factor (`Dynamics.normal_equations` with
         ``factor='qr'``), which has the same dependencies.
     names : sequence of str, length p
-        Of the columns.
+        Names of the columns.
     method : {'qr', 'gauss_jordan'}
-        How the base is chosen: the columns that stand out most come first, by a QR
-        decomposition with pivoting of the columns scaled to unit length; or the first ones
-        in order, as Gauss-Jordan elimination takes them, eqs. (39)-(41) of the paper above.
+        Choice of the base: by a QR decomposition with pivoting of the columns scaled to unit
+        length, or the first independent columns in order, as by Gauss-Jordan elimination, eqs.
+        (39)-(41) of the paper above.
     tolerance : float
-        What is left of a column of unit length that counts as nothing. Larger for noisy
-        motions, whose columns are never quite dependent.
+        Residual of a column of unit length that counts as zero. Use a larger value for noisy
+        motions, whose columns are never exactly dependent.
 
     Returns
     -------
@@ -166,19 +166,19 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
     matrix = real_array(W, 'W')
     names = _checked_names(names)
     if matrix.ndim != 2 or matrix.shape[1] != len(names):
-        raise DimensionError(f'has shape {matrix.shape}', subject='W',
-                             remedy=f'give rows of {len(names)} numbers')
+        raise DimensionError(f'must have shape (N, {len(names)}), got {matrix.shape}', subject='W',
+                             remedy='give one column for each name')
     if not np.all(np.isfinite(matrix)):
-        raise ParameterError('holds numbers that are not finite', subject='W',
+        raise ParameterError('contains NaN or inf', subject='W',
                              remedy='leave such rows out')
     if not isinstance(method, str) or method not in METHODS:
-        raise ParameterError(f'is {shown(method)}', subject='method',
-                             remedy='choose among ' + ', '.join(METHODS))
+        raise ParameterError(f'must be one of {", ".join(METHODS)}, got {shown(method)}',
+                             subject='method', remedy='choose one of them')
     if not (isinstance(tolerance, Real) and 0.0 < tolerance < 1.0):
-        raise ParameterError(f'is {shown(tolerance)}', subject='tolerance',
-                             remedy='give a small positive number')
-    # What is very large or very small has squares that are no numbers any more. By a power
-    # of two, so that no digit changes.
+        raise ParameterError(f'must be between 0 and 1, got {shown(tolerance)}',
+                             subject='tolerance', remedy='give a small positive number')
+    # Squares of very large or small numbers overflow or underflow. Scaling by a power of two is
+    # exact.
     matrix = np.ldexp(matrix, -np.frexp(np.max(np.abs(matrix), initial=0.0))[1])
     lengths = np.sqrt(np.sum(matrix * matrix, axis=0))
     largest = np.max(lengths, initial=0.0)
@@ -206,21 +206,21 @@ def base_parameters(W: ArrayLike, names: Sequence[str], *, method: str = 'qr',
 
 def structural_base(dynamics: Dynamics, terms: Sequence[str] = (), *, method: str = 'qr',
                     seed: int = 0) -> BaseParameters:
-    """Find what the best of all motions can tell of a robot: its structural base parameters.
+    """Structural base parameters of a robot: those identifiable by a suitable motion.
 
-    Random states, whose regressors have, with probability one, the rank that the equations
-    have; rounding is ten decades away from it.
+    The regressors of random states have the structural rank with probability one. Rounding is ten
+    decades below the smallest independent residual.
 
     Parameters
     ----------
     dynamics : Dynamics
-        Equations; gravity counts. A joint axis along it hides parameters.
+        Equations, including gravity: a joint axis along gravity makes parameters unidentifiable.
     terms : sequence of str
         Joint terms to include. Base parameters change with ``armature``.
     method : str
         As in `base_parameters`.
     seed : int
-        Of the states.
+        Seed of the states.
     """
     robot, random = dynamics.robot, np.random.default_rng(seed)
     shape = (_STATES, robot.n)
@@ -236,15 +236,15 @@ def structural_base(dynamics: Dynamics, terms: Sequence[str] = (), *, method: st
 
 
 def _checked_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns as a tuple."""
+    """Names of columns as a tuple."""
     if not isinstance(names, Iterable):
-        raise ParameterError(f'is {shown(names)}', subject='names',
+        raise ParameterError(f'must be a list, got {shown(names)}', subject='names',
                              remedy='give a list of one name for each column of W')
     return tuple(names)
 
 
 def _pivoted(scaled: FloatArray, tolerance: float) -> tuple[IntArray, FloatArray]:
-    """Return columns by how much stands out of the ones before, and that part of each."""
+    """Columns by decreasing residual after projection on the previous ones, and residuals."""
     from scipy.linalg import qr
     if scaled.shape[1] == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
@@ -256,7 +256,7 @@ def _pivoted(scaled: FloatArray, tolerance: float) -> tuple[IntArray, FloatArray
 
 
 def _in_order(scaled: FloatArray, tolerance: float) -> tuple[IntArray, FloatArray]:
-    """Return the columns as they come, and what the base before leaves of each."""
+    """Columns in their order, and their residuals after projection on the base before them."""
     count = scaled.shape[1]
     parts = np.zeros(count)
     base = np.zeros((scaled.shape[0], 0))

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls the equations of one robot: in numba or in C, for one sample or many.
+"""Calls of the equations of one robot, in numba or C, for one sample or many.
 
-At the end of the module arguments of any kind are converted to rows of float64, with errors for
-wrong ones.
-
-Many samples run without Python's lock, so plain threads share the work. They live only as
-long as the call that needs them.
+The functions at the end of the module convert arguments to rows of float64, with errors for
+invalid ones. Many samples are computed in threads without the GIL, which exist only during the
+call.
 """
 
 from __future__ import annotations
@@ -39,21 +37,21 @@ from robot_dynamics.model.robot import Robot
 
 Result = TypeVar('Result')
 
-#: Stands for the argument after the arrays where a call has none.
+#: Key for calls without an argument after the arrays.
 LEFT_OUT: Any = object()
 
 BACKENDS = ('auto', 'numba', 'c')
 
-#: Names the backend that 'auto' stands for, for a program as a whole.
+#: Environment variable with the meaning of 'auto' for a whole program.
 VARIABLE = 'ROBOT_DYNAMICS_BACKEND'
 
-#: Samples of a piece: enough that starting a thread for them is nothing beside them, few
-#: enough that threads end together.
+#: Samples of a piece: enough to make the start of a thread negligible, few enough that threads end
+#: at about the same time.
 PIECE = 2048
 
 
 class Caller:
-    """What calls the equations of one robot.
+    """Caller of the equations of one robot.
 
     Parameters
     ----------
@@ -69,7 +67,7 @@ class Caller:
     Attributes
     ----------
     backend : str
-        'c' where the equations of the robot are written out in C, else 'numba'.
+        'c' if the equations of the robot are generated in C, else 'numba'.
     """
 
     def __init__(self, robot: Robot, armature: FloatArray, backend: str,
@@ -95,13 +93,13 @@ class Caller:
         Parameters
         ----------
         equation : Equation
-            What to compute.
+            Equation to compute.
         rows : sequence of ndarray, shape (N, ...)
             C-contiguous float64 inputs.
         first : ndarray, optional
             An input before these, the same for all samples.
         out : ndarray, optional
-            Where to write the only output.
+            Array for the only output.
         """
         count = len(rows[0])
         shapes = self.shapes(equation, first)
@@ -119,7 +117,7 @@ class Caller:
 
     def one_sample(self, equation: Equation, rows: Sequence[FloatArray],
                    first: FloatArray | None = None) -> list[FloatArray] | None:
-        """Results of a single sample, or None where `evaluate` finds what is wrong."""
+        """Results of a single sample, or None if `evaluate` has to report an error."""
         key = equation if first is None else (equation, first.tobytes())
         if key not in self._singles:
             entries: dict[Any, Any] = {}
@@ -132,7 +130,7 @@ class Caller:
     def function(self, name: str, text: str, equation: Equation, general: Callable[..., Any],
                  entries: dict[Any, Any], key: str, result: type | None = None,
                  ) -> Callable[..., Any]:
-        """Function for one sample of plain arrays; all else goes on to the general method.
+        """Function for one sample of plain arrays; other arguments are passed on.
 
         Parameters
         ----------
@@ -143,8 +141,7 @@ class Caller:
         general : callable
             The general method.
         entries : dict
-            Filled by `add_entry`: what an argument after the arrays stands for, LEFT_OUT
-            for no such argument.
+            Entries by value of the argument after the arrays, LEFT_OUT for none; see `add_entry`.
         key : str
             Name of that argument.
         result : type, optional
@@ -158,7 +155,7 @@ class Caller:
 
     def add_entry(self, entries: dict[Any, Any], key: Any, equation: Equation, name: str,
                   first: FloatArray | None = None, result: type | None = None) -> None:
-        """Add what `function` does for an argument after the arrays, or LEFT_OUT."""
+        """Add the entry of `function` for a value of the last argument, or LEFT_OUT."""
         address, data = self._kernel(equation, self._checked)
         inputs = equation.inputs if first is None else equation.inputs[1:]
         twice = -1
@@ -184,7 +181,7 @@ class Caller:
         return self._sizes[axis]
 
     def _kernel(self, equation: Equation, data: FloatArray) -> tuple[int, FloatArray]:
-        """Address of a kernel, and what it reads of the robot."""
+        """Address of a kernel, and the robot data that it reads."""
         name = equation.name.rpartition('.')[2]
         if self._library is not None and name in self._names:
             address: Any = ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value
@@ -193,11 +190,11 @@ class Caller:
 
 
 def _nothing(*_: Any) -> None:
-    """The general method of a function of `one_sample`: its caller goes on by itself."""
+    """General method of a function of `one_sample`: returns to the caller."""
 
 
 def _find(robot: Robot, backend: str) -> tuple[Gate, ctypes.CDLL | None]:
-    """The gate and the kernels of a robot in C, as far as they are wanted and possible."""
+    """The gate and the kernels of a robot in C, if they are requested and possible."""
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ParameterError(f'must be one of {", ".join(BACKENDS)}, got {shown(backend)}',
                              subject='backend', remedy="leave it out for 'auto'")
@@ -222,7 +219,7 @@ def _find(robot: Robot, backend: str) -> tuple[Gate, ctypes.CDLL | None]:
 
 
 def is_for_c() -> bool:
-    """Whether 'auto' stands for C on this machine."""
+    """Whether 'auto' means C on this machine."""
     if _default() == 'numba':
         return False
     try:
@@ -233,11 +230,11 @@ def is_for_c() -> bool:
 
 
 def _default() -> str:
-    """Backend that 'auto' stands for."""
+    """Backend that 'auto' means."""
     chosen = os.environ.get(VARIABLE) or 'auto'
     if chosen not in BACKENDS:
         raise ParameterError(f'must be one of {", ".join(BACKENDS)}, got {shown(chosen)}',
-                             subject=f'environment variable {VARIABLE}', remedy='or unset it')
+                             subject=f'environment variable {VARIABLE}', remedy='correct it')
     return chosen
 
 
@@ -249,12 +246,12 @@ def available_cores() -> int:
 
 
 def check_threads(threads: int | None) -> int:
-    """Number of threads; None stands for `available_cores`."""
+    """Number of threads; None means `available_cores`."""
     if threads is None:
         return available_cores()
     if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
         raise ParameterError(f'must be a positive whole number, got {threads!r}',
-                             subject='threads', remedy='or None for all cores')
+                             subject='threads', remedy='give a number, or None for all cores')
     return int(threads)
 
 
@@ -262,7 +259,7 @@ def in_pieces(count: int, threads: int, work: Callable[[slice], Result],
               piece: int = PIECE) -> Iterator[Result]:
     """Yield the results of ``work`` for each piece of ``count`` samples, in their order.
 
-    A single piece, or a single thread, is worked on by the caller itself.
+    A single piece, or all pieces with a single thread, are computed in the calling thread.
     """
     pieces = [slice(start, min(start + piece, count)) for start in range(0, count, piece)]
     if min(threads, len(pieces)) <= 1:
@@ -284,8 +281,8 @@ class Samples:
     shape : tuple of int
         Batch shape: empty for a single sample.
     rows : list of ndarray
-        Each argument as a C-contiguous, writeable float64 array of shape (N, width); the
-        caller's own memory where that is one already, so nothing is written to it.
+        Each argument as a C-contiguous, writeable float64 array of shape (N, width); the caller's
+        own memory if possible, so it must not be overwritten.
     """
 
     shape: tuple[int, ...]
@@ -302,7 +299,7 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
     Parameters
     ----------
     arguments : dict
-        By name: the value, the length its last axis must have, and what that counts.
+        By name: the value, the required length of its last axis, and the meaning of that axis.
     """
     if all(_is_plain(value, width) for value, width, _ in arguments.values()):
         plain: list[Any] = [value for value, _, _ in arguments.values()]
@@ -312,11 +309,12 @@ def gather(arguments: dict[str, tuple[ArrayLike, int, str]]) -> Samples:
         shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
     except ValueError:
         given = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise DimensionError(f'batch shapes do not fit each other: {given}', subject='arguments',
-                             remedy='give all arguments the same leading axes, or none') from None
+        raise DimensionError(f'have batch shapes that do not broadcast: {given}',
+                             subject='arguments', remedy='give all arguments equal leading '
+                             'axes, or none') from None
     rows = []
     for array in arrays.values():
-        # What broadcasting returns is read-only, and would be copied below.
+        # Broadcast arrays are read-only, and would be copied below.
         full = array if array.shape[:-1] == shape else \
             np.broadcast_to(array, shape + array.shape[-1:])
         full = full.reshape(-1, array.shape[-1])
@@ -331,34 +329,35 @@ def check_out(out: FloatArray, shape: tuple[int, ...]) -> FloatArray:
         return out
     remedy = f'give a C-contiguous, writeable float64 array of shape {shape}, or none'
     if not isinstance(out, np.ndarray):
-        raise DimensionError(f'is a {type(out).__name__}, not an array', subject='out',
+        raise DimensionError(f'must be an array, got {type(out).__name__}', subject='out',
                              remedy=remedy)
     if out.dtype != np.float64:
-        raise DimensionError(f'holds {out.dtype}, not float64', subject='out', remedy=remedy)
+        raise DimensionError(f'must be float64, got {out.dtype}', subject='out', remedy=remedy)
     if out.shape != shape:
-        raise DimensionError(f'has shape {out.shape}, not {shape}', subject='out', remedy=remedy)
+        raise DimensionError(f'must have shape {shape}, got {out.shape}', subject='out',
+                             remedy=remedy)
     if not (out.flags.c_contiguous and out.flags.writeable):
-        raise DimensionError('is not C-contiguous and writeable', subject='out', remedy=remedy)
+        raise DimensionError('must be C-contiguous and writeable', subject='out', remedy=remedy)
     return np.asarray(out)
 
 
 def check_several(out: tuple[FloatArray, ...], names: tuple[str, ...]) -> tuple[FloatArray, ...]:
-    """``out``, if it holds as many arrays as there are results."""
+    """``out``, if it has one array per result."""
     if not isinstance(out, (tuple, list)) or len(out) != len(names):
-        raise DimensionError(f'is not {_COUNTS[len(names)]} arrays', subject='out',
+        raise DimensionError(f'must be {_COUNTS[len(names)]} arrays', subject='out',
                              remedy=f'give arrays for {_listed(names)}, or none')
     return out
 
 
 def write_several(out: tuple[FloatArray, ...], results: tuple[FloatArray, ...],
                   names: tuple[str, ...]) -> None:
-    """Copy results to arrays of the caller's, all of them or none."""
+    """Copy all results to arrays of the caller, or none of them."""
     targets = [check_out(given, computed.shape)
                for given, computed in zip(out, results, strict=True)]
     for k, target in enumerate(targets):
         if any(np.may_share_memory(target, other) for other in targets[:k]):
-            raise DimensionError('shares memory with another', subject='out',
-                                 remedy=f'give each of {_listed(names)} an array of its own')
+            raise DimensionError('must not share memory', subject='out',
+                                 remedy=f'give separate arrays for {_listed(names)}')
     for target, computed in zip(targets, results, strict=True):
         target[...] = computed
 
@@ -383,7 +382,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _is_plain(value: ArrayLike, width: int) -> bool:
-    """Whether a value is one sample that kernels can read where it lies."""
+    """Whether a value is one sample that kernels can read without a copy."""
     return (type(value) is np.ndarray and value.shape == (width,)
             and value.dtype == _FLOAT64 and value.flags.carray)
 
@@ -392,6 +391,6 @@ def _array(name: str, value: ArrayLike, width: int, counted: str) -> FloatArray:
     array = real_array(value, name, f'give an array of shape ({width},) or (..., {width}), '
                                     f'{counted}')
     if array.ndim == 0 or array.shape[-1] != width:
-        raise DimensionError(f'has shape {array.shape}, not ({width},) or (..., {width})',
+        raise DimensionError(f'must have shape ({width},) or (..., {width}), got {array.shape}',
                              subject=name, remedy=f'give {counted}')
     return array

@@ -55,7 +55,7 @@ FACTORISATIONS = {'christoffel': float(coriolis.CHRISTOFFEL),
 #: Axes that Jacobians can be given in.
 AXES = ('base', 'link')
 
-#: Samples of which a least-squares problem holds the regressors at a time.
+#: Number of samples whose regressors a least-squares problem stores at a time.
 _AT_A_TIME = 128
 
 
@@ -147,14 +147,14 @@ class ParameterDerivatives(NamedTuple):
 class JacobianDerivatives(NamedTuple):
     """Derivatives of the Jacobian of a frame and of its rate; index h is that of q_h."""
 
-    #: dJ_dq[h] = dJ/dq_h, shape (..., n, 6, n). It is d(dJ/dt)/dv_h too where each joint has
-    #: one coordinate.
+    #: dJ_dq[h] = dJ/dq_h, shape (..., n, 6, n). It equals d(dJ/dt)/dv_h if each joint has one
+    #: coordinate.
     dJ_dq: FloatArray
     #: dJdot_dq[h] = d(dJ/dt)/dq_h, shape (..., n, 6, n).
     dJdot_dq: FloatArray
 
 
-# Methods that call one equation for plain arrays of one sample without further ado.
+# Methods that call one equation directly for plain arrays of one sample.
 _PLAIN: dict[str, tuple[Equation, type | None]] = {
     'inverse_dynamics': (newton_euler.inverse_dynamics, None),
     'matrices': (matrices.matrices, None),
@@ -180,22 +180,21 @@ class Dynamics:
         M(q) a + C(q, v) v + g(q) = tau = Y(q, v, a) pi + armature * a
         M(q) a_r + C(q, v) v_r + g(q)   = Yr(q, v, v_r, a_r) pi + armature * a_r
 
-    C is the Christoffel matrix, so that dM/dt - 2 C is skew-symmetric. pi holds ten
-    inertial parameters per body, `Robot.parameters`. M includes the armature of the robot's
-    description, the inertia of rotors as joints feel it, as in MuJoCo and Pinocchio; damping
-    and friction are not part of tau (see the terms of `regressor`).
+    C is the Christoffel matrix, so that dM/dt - 2 C is skew-symmetric. pi contains ten inertial
+    parameters per body, `Robot.parameters`. M includes the described armature, the rotor inertia
+    reflected to the joints, as in MuJoCo and Pinocchio. Damping and friction are not part of tau
+    (see the terms of `regressor`).
 
     Joint arguments are float64 arrays of shape (n,), or batches of shape (..., n) whose
-    leading axes broadcast against each other; other real numbers are accepted too, more
-    slowly. Results of a single sample have no leading axes. Positions are in rad or m,
-    efforts in N m or N, all vectors in the axes of the base frame.
+    leading axes broadcast against each other; other real numbers are accepted, but slower. Results
+    of a single sample have no leading axes. Positions are in rad or m, efforts in N m or N, all
+    vectors in the axes of the base frame.
 
-    Where a joint is floating, planar or spherical, q is of shape (..., nq), with unit
-    quaternions, and v holds the velocity of the moved body in that body's own axes, as tau
-    holds the force and moment on it (`robot_dynamics.model.joints.JointType`). "d/dq_h"
-    then is the derivative along velocity h, for which `Robot.integrate` moves q, and C is
-    sum m J^T dJ/dt over all particles: what the Christoffel matrix is for a joint of one
-    coordinate, dM/dt - 2 C skew-symmetric as ever.
+    With floating, planar or spherical joints, q has shape (..., nq) and contains unit quaternions.
+    v contains the velocity of the moved body in its own axes, and tau the force and moment on it
+    (`robot_dynamics.model.joints.JointType`). "d/dq_h" is then the derivative along velocity h,
+    with q moved by `Robot.integrate`. C is sum m J^T dJ/dt over all particles, which generalises
+    the Christoffel matrix: dM/dt - 2 C is skew-symmetric.
 
     Parameters
     ----------
@@ -204,15 +203,15 @@ class Dynamics:
     coulomb_velocity : float, default 0.05
         epsilon in the smooth sign tanh(v / epsilon) of the Coulomb term. rad/s or m/s.
     threads : int, optional
-        Number of threads that share a batch of thousands of samples; by default one for
-        each core that the process may use. Smaller ones are done by the caller's.
+        Number of threads for batches of thousands of samples; by default one for each core that
+        the process may use. Smaller batches are computed in the calling thread.
     backend : {'auto', 'numba', 'c'}
-        'c' writes the equations of this robot out in C and compiles that, once a robot, which
-        takes about a second for an arm and is announced; it needs a C compiler when the robot
-        is new, else a RuntimeWarning reports that numba is used. 'auto' does the same where a
-        compiler is found and all joints have one coordinate (at most 40 of them), and is
-        silent where not. What is not written out runs in numba. Results are the same.
-        The variable ROBOT_DYNAMICS_BACKEND names another choice for 'auto'.
+        'c' generates the equations of this robot in C and compiles them once per robot. This takes
+        about a second for an arm, is announced, and needs a C compiler; without one a
+        RuntimeWarning reports that numba is used. 'auto' does the same if a compiler is found and
+        there are at most 40 joints, each with one coordinate, and gives no warning otherwise.
+        Other equations use numba. Results are the same. The variable ROBOT_DYNAMICS_BACKEND sets
+        the meaning of 'auto'.
     armature : bool, default True
         Whether M, tau, accelerations and all their derivatives include the described armature.
 
@@ -223,15 +222,15 @@ class Dynamics:
     n : int
         Number of velocities, one per joint on most arms.
     armature : ndarray, shape (n,)
-        What is included of it: zeros with ``armature=False``.
+        The included armature: zeros with ``armature=False``.
     backend : str
-        What is used: 'numba' or 'c'.
+        Backend in use: 'numba' or 'c'.
 
     Notes
     -----
-    Methods may be called from several threads at once. A kernel is compiled at its
-    first use and then kept on disk; `robot_dynamics.dynamics.warmup.warm_up` does it
-    ahead of time for those that a control loop needs.
+    Methods may be called from several threads at once. A kernel is compiled at its first use and
+    then cached on disk; `robot_dynamics.dynamics.warmup.warm_up` compiles the kernels of control
+    loops ahead of time.
 
     Examples
     --------
@@ -265,7 +264,7 @@ class Dynamics:
         self.backend = self._caller.backend
         if backend == 'c':  # a copy does not warn again
             self._options['backend'] = self.backend
-        # What is found at the first call of a method, by its last argument.
+        # Functions found at the first call of a method, by its last argument.
         self._entries: dict[str, dict[Any, Any]] = {}
         self._choices: dict[tuple[str, ...], FloatArray] = {}
         self._frames: dict[tuple[str, str], FloatArray] = {}
@@ -274,7 +273,7 @@ class Dynamics:
         return f'<Dynamics of {self.robot!r}>'
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy packs its robot anew: nothing of this one is shared with another process.
+        # A copy packs its robot again, so that no memory is shared with another process.
         return partial(Dynamics, **self._options), (self.robot,)
 
     @property
@@ -318,7 +317,7 @@ class Dynamics:
             for joint in self.robot.velocity_names)
 
     def parameter_vector(self, terms: Sequence[str] = ()) -> FloatArray:
-        """Pi and the parameters of the terms as described, in the order of `column_names`.
+        """Vector of pi and the described parameters of the terms; see `column_names`.
 
         Damping, friction and armature are those of the robot's description; offsets are zero.
 
@@ -382,7 +381,7 @@ class Dynamics:
         return tau if external is None else tau - self._external_efforts(q, external)
 
     def gravity_torque(self, q: ArrayLike) -> FloatArray:
-        """Efforts g that hold the robot still against gravity.
+        """Efforts g that hold the robot at rest against gravity.
 
         Parameters
         ----------
@@ -426,13 +425,13 @@ class Dynamics:
         Raises
         ------
         ModelError
-            When M is not positive definite; names the joint.
+            If M is not positive definite; names the joint.
         StateError
-            When a position is not finite.
+            If a position is not finite.
 
         Notes
         -----
-        In time proportional to n: the articulated-body algorithm of Featherstone, "Rigid Body
+        The articulated-body algorithm, in time proportional to n: Featherstone, "Rigid Body
         Dynamics Algorithms", chapter 7.
 
         Examples
@@ -458,7 +457,7 @@ class Dynamics:
         q, v : array_like, shape (..., n)
             Positions and velocities.
         out : tuple of three ndarrays, optional
-            Where to write M, C and g.
+            Arrays for M, C and g.
 
         Returns
         -------
@@ -525,10 +524,9 @@ class Dynamics:
         -------
         ndarray, shape (..., n, n)
             C. Both choices give the same C v and both satisfy C + C^T = dM/dt, so that
-            dM/dt - 2 C is skew-symmetric. They are equal for n <= 2; from n = 3 on they
-            differ, so that this skewness does not make C unique, and the two lead to
-            different Slotine-Li regressors, either of which suits that controller. All
-            other methods use the Christoffel matrix unless they are asked for the other.
+            dM/dt - 2 C is skew-symmetric. They are equal for n <= 2 and differ from n = 3 on: skew
+            symmetry does not make C unique. The two lead to different Slotine-Li regressors, both
+            valid for that controller. All other methods use the Christoffel matrix by default.
 
         Examples
         --------
@@ -603,10 +601,10 @@ class Dynamics:
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
         terms : sequence of str
-            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`; with 'armature'
-            and `parameter_vector` tau = Y pi alone.
+            Joint terms to append, see `robot_dynamics.dynamics.joint_terms`; with 'armature' and
+            `parameter_vector`, tau = Y pi without the second summand.
         out : ndarray, optional
-            Where to write the result; all of it is written.
+            Array for the result; every entry is overwritten.
 
         Returns
         -------
@@ -642,7 +640,7 @@ class Dynamics:
         terms : sequence of str
             Joint terms to append, see `robot_dynamics.dynamics.joint_terms`.
         out : ndarray, optional
-            Where to write the result; all of it is written.
+            Array for the result; every entry is overwritten.
 
         Returns
         -------
@@ -680,12 +678,12 @@ class Dynamics:
         parameters : array_like, shape (..., 10 nb + len(terms) n)
             Parameters pi, in the order of `column_names`.
         terms : sequence of str
-            Joint terms whose columns Yr has too.
+            Joint terms whose columns are appended to Yr.
 
         Returns
         -------
         tau : ndarray, shape (..., n)
-            Yr pi, joint efforts; the armature only as a term.
+            Yr pi, joint efforts; with armature only if it is one of the terms.
         gradient : ndarray, shape (..., 10 nb + len(terms) n)
             Yr^T s.
 
@@ -710,7 +708,7 @@ class Dynamics:
                          weights: ArrayLike | None = None, *, terms: Sequence[str] = (),
                          columns: Sequence[int] | None = None, factor: str = 'gram',
                          ) -> NormalEquations | Factor:
-        r"""Least-squares equations of a recording, in memory that does not grow with it.
+        r"""Least-squares equations of a recording, in constant memory.
 
         W stacks the regressors Y(q, v, a) of all samples and tau their efforts, each row
         multiplied by the root of its weight, so that ::
@@ -722,17 +720,16 @@ class Dynamics:
         q, v, a, tau : array_like, shape (..., n)
             Positions, velocities, accelerations, joint efforts.
         weights : array_like, shape (n,) or (..., n), optional
-            Weight of the squared error of each joint, or of each row; one if not given.
-            With the inverse of the variance of the efforts the estimate is the best one.
+            Weight of the squared error of each joint, or of each row; one by default. The inverse
+            variance of the efforts gives the minimum-variance estimate.
         terms : sequence of str
-            Joint terms whose columns Y has too; without 'armature' it has none for rotors.
+            Joint terms whose columns are appended to Y; rotors need 'armature'.
         columns : sequence of int, optional
-            Columns of Y to keep, in this order, such as those of base parameters. All of
-            them if not given.
+            Columns of Y to keep, in this order, such as those of base parameters; all by default.
         factor : {'gram', 'qr'}
-            The normal equations, or the triangular factor of a QR decomposition. That
-            takes several times as long, and errors in it grow with the condition number
-            of W instead of its square.
+            The normal equations, or the triangular factor of a QR decomposition. The latter takes
+            several times as long, but its errors grow with the condition number of W instead of
+            its square.
 
         Returns
         -------
@@ -783,8 +780,8 @@ class Dynamics:
 
     # ---- derivatives ----
     #
-    # Along a joint of several coordinates, d/dq_h is the derivative along the motion that
-    # unit velocity v_h makes: such velocities are no derivatives of coordinates.
+    # For a joint of several coordinates, d/dq_h is the derivative along the motion with unit
+    # velocity v_h: such velocities are not derivatives of coordinates.
 
     def inverse_dynamics_derivatives(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                      out: tuple[FloatArray, FloatArray, FloatArray] | None = None,
@@ -796,7 +793,7 @@ class Dynamics:
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
         out : tuple of three ndarrays, optional
-            Where to write the results; they must share no memory.
+            Arrays for the results, which must not share memory.
 
         Returns
         -------
@@ -847,13 +844,13 @@ class Dynamics:
         Raises
         ------
         ModelError
-            When M is not positive definite; names the joint.
+            If M is not positive definite; names the joint.
 
         Notes
         -----
-        tau = tau(q, v, a(q, v, tau)) differentiated: Sohl, Bobrow, "A recursive multibody
-        dynamics and sensitivity algorithm for branched kinematic chains"; Singh, Russell,
-        Wensing (see `inverse_dynamics_derivatives`).
+        By differentiation of tau = tau(q, v, a(q, v, tau)): Sohl, Bobrow, "A recursive multibody
+        dynamics and sensitivity algorithm for branched kinematic chains"; Singh, Russell, Wensing
+        (see `inverse_dynamics_derivatives`).
 
         Examples
         --------
@@ -882,9 +879,8 @@ class Dynamics:
         Returns
         -------
         LinearModel
-            A and B of dx/dt = A x + B u with x = (dq, dv), u = dtau; and of them the
-            model for a period, `LinearModel.discrete`. M includes the armature (see
-            `Dynamics`).
+            A and B of dx/dt = A x + B u with x = (dq, dv), u = dtau; `LinearModel.discrete` gives
+            the model for a sampling period. M includes the armature (see `Dynamics`).
 
         Notes
         -----
@@ -893,9 +889,8 @@ class Dynamics:
             A = [[0, 1], [-M^-1 dtau/dq, -M^-1 dtau/dv]],   B = [[0], [M^-1]]
 
         Van Winssen, deSilva, "Accurate trajectory control of robotic manipulators", eq. 5,
-        with the sign of A corrected. Joints of several coordinates deviate by
-        dq = `Robot.difference`, whose rate turns with their velocity: see
-        `robot_dynamics.dynamics.linearisation`.
+        with the sign of A corrected. For joints of several coordinates dq is `Robot.difference`,
+        which rotates with their velocity: see `robot_dynamics.dynamics.linearisation`.
 
         Examples
         --------
@@ -921,7 +916,7 @@ class Dynamics:
 
     def inverse_dynamics_rates(self, q: ArrayLike, v: ArrayLike, a: ArrayLike,
                                jerk: ArrayLike, snap: ArrayLike) -> InverseDynamicsRates:
-        """Efforts tau = M a + C v + g along a motion and two time derivatives of them.
+        """Efforts tau = M a + C v + g along a motion, and their first two time derivatives.
 
         Parameters
         ----------
@@ -936,7 +931,7 @@ class Dynamics:
         Raises
         ------
         ModelError
-            When a joint has several coordinates.
+            If a joint has several coordinates.
 
         Notes
         -----
@@ -945,11 +940,11 @@ class Dynamics:
             tau'  = M j + M' a + C a + C' v + g'
             tau'' = M s + 2 M' j + M'' a + C j + 2 C' a + C'' v + g''
 
-        The matrices with one dash are those of `time_derivatives` (Garofalo, Ott,
+        First derivatives of the matrices are those of `time_derivatives` (Garofalo, Ott,
         Albu-Schaeffer, "On the closed form computation of the dynamic matrices and their
-        differentiations", eq. 25), those with two the next of them; here they are not
-        made, but efforts are differentiated as a whole, by the recursion of Newton and
-        Euler with derivatives of every vector in it. A motor behind a spring moves by them.
+        differentiations", eq. 25). They are not computed here: the Newton-Euler recursion is
+        evaluated with the derivatives of every vector. The motion of a motor behind a spring
+        follows from tau' and tau''.
 
         Examples
         --------
@@ -972,7 +967,7 @@ class Dynamics:
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
         out : tuple of six ndarrays, optional
-            Where to write the results; they must share no memory.
+            Arrays for the results, which must not share memory.
 
         Returns
         -------
@@ -1002,7 +997,7 @@ class Dynamics:
         q, v, a : array_like, shape (..., n)
             Positions, velocities, accelerations.
         factorisation : {'christoffel', 'garofalo'}
-            Which C; see `coriolis_matrix`.
+            Factorisation of C; see `coriolis_matrix`.
 
         Returns
         -------
@@ -1045,7 +1040,7 @@ class Dynamics:
         q, v : array_like, shape (..., n)
             Positions and velocities.
         factorisation : {'christoffel', 'garofalo'}
-            Which C; see `coriolis_matrix`.
+            Factorisation of C; see `coriolis_matrix`.
 
         Returns
         -------
@@ -1088,14 +1083,14 @@ class Dynamics:
         q, v : array_like, shape (..., n)
             Positions and velocities.
         factorisation : {'christoffel', 'garofalo'}
-            Which C; see `coriolis_matrix`.
+            Factorisation of C; see `coriolis_matrix`.
 
         Returns
         -------
         ParameterDerivatives
             dM_dpi and dC_dpi, shape (..., 10 nb, n, n), and dg_dpi, shape (..., 10 nb, n),
             in the order of `Robot.parameter_names`. C = sum_p dC_dpi[p] pi_p, likewise g, and M
-            but for the armature.
+            without the armature.
 
         Notes
         -----
@@ -1106,7 +1101,7 @@ class Dynamics:
             dC^j/dpi_h = J^T (A(adj J^j + dJ^j/dt)^h - adj^T A(J^j)^h)
             dg/dpi_h   = J^T A(gamma)^h
 
-        (the dot in the second is lost in print).
+        (the dot in the second equation is missing in the paper).
 
         Examples
         --------
@@ -1123,10 +1118,10 @@ class Dynamics:
     # ---- kinematics ----
     #
     # In 'base' axes, rows 0-2 of a Jacobian are the velocity of the frame's origin and rows
-    # 3-5 the angular velocity. In 'link' axes both are turned into the axes of the frame,
-    # which makes the body twist: J_k of Garofalo, Ott, Albu-Schaeffer, "On the closed form
-    # computation of the dynamic matrices and their differentiations". There Jacobians go from
-    # link to link (eqs. 27-32); here each column is evaluated where it is wanted.
+    # 3-5 the angular velocity. In 'link' axes both are expressed in the axes of the frame, which
+    # gives the body twist: J_k of Garofalo, Ott, Albu-Schaeffer, "On the closed form computation
+    # of the dynamic matrices and their differentiations". The paper computes Jacobians from link
+    # to link (eqs. 27-32); here each column is evaluated directly.
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
         """Poses in the base frame.
@@ -1136,7 +1131,7 @@ class Dynamics:
         q : array_like, shape (..., n)
             Positions.
         link : str, optional
-            A link or frame of the robot; all moving bodies when not given.
+            A link or frame of the robot; all moving bodies by default.
 
         Returns
         -------
@@ -1305,7 +1300,7 @@ class Dynamics:
         Raises
         ------
         ModelError
-            When the links have no mass.
+            If the links have no mass.
 
         Examples
         --------
@@ -1336,7 +1331,7 @@ class Dynamics:
         Raises
         ------
         ModelError
-            When the links have no mass.
+            If the links have no mass.
 
         Examples
         --------
@@ -1353,7 +1348,7 @@ class Dynamics:
     # ---- from arguments to equations ----
 
     def _evaluate(self, name: str, **arguments: ArrayLike) -> Any:
-        """Result of a method of `_PLAIN`, after which plain arrays go past it."""
+        """Result of a method of `_PLAIN`; from then on plain arrays bypass it."""
         equation, result = _PLAIN[name]
         self._open(name, equation, LEFT_OUT, None, '', result)
         found = self._run(equation, self._gather(**arguments))
@@ -1387,7 +1382,7 @@ class Dynamics:
 
     def _factorised(self, name: str, equation: Equation, factorisation: str, result: type,
                     q: ArrayLike, v: ArrayLike) -> Any:
-        """Result of a method of q, v and a factorisation; plain arrays go past it from now on."""
+        """Result of a method of q, v and a factorisation; from then on plain arrays bypass it."""
         kind = np.array([_kind_of(factorisation)])
         for known, of_known in ((LEFT_OUT, np.array([FACTORISATIONS['christoffel']])),
                                 (factorisation, kind)):
@@ -1406,7 +1401,7 @@ class Dynamics:
         return out
 
     def _choose(self, name: str, terms: Sequence[str]) -> FloatArray:
-        """The terms as kernels read them; from now on plain arrays go past the method."""
+        """The terms as kernels read them; from then on plain arrays bypass the method."""
         terms = joint_terms.check_terms(terms)
         for known in ((), terms):
             if known not in self._choices:
@@ -1450,17 +1445,17 @@ class Dynamics:
                          np.array([FACTORISATIONS['garofalo']]))
 
     def _refuse_to_accelerate(self, q: FloatArray, joint: int) -> NoReturn:
-        """Report why the mass matrix has no inverse."""
+        """Raise the error of a mass matrix that is not positive definite."""
         if not np.all(np.isfinite(q)):
             raise StateError('contains NaN or inf', subject='q', remedy='give finite positions')
-        raise ModelError('has no inertia to move, so the mass matrix is not positive definite',
+        raise ModelError('moves no inertia, so the mass matrix is not positive definite',
                          subject=f'joint {self.robot.velocity_names[joint]}',
-                         remedy='give the links that it moves a mass and an inertia that a real '
+                         remedy='give the links that it moves a mass and an inertia that a rigid '
                                 'body can have, or lock the joint')
 
     def _require_mass(self) -> None:
         if not self.robot.inertial_parameters[:, 0].sum() > 0.0:
-            raise ModelError('has no mass that moves, so it has no centre of mass',
+            raise ModelError('has no moving mass, so it has no centre of mass',
                              subject=self.robot.name, remedy='give the links their masses')
 
     def _gather(self, **arguments: Any) -> Samples:
@@ -1475,10 +1470,10 @@ class Dynamics:
                        for name, value in arguments.items()})
 
     def _packed_frame(self, link: str, axes: str) -> FloatArray:
-        """A frame as kernels read it, shape (5, 4), worked out once.
+        """A frame as kernels read it, shape (5, 4), computed once.
 
-        Its pose on its body, then the column of that body, -1 for the base, and whether its
-        own axes are wanted.
+        Pose of the frame on its body; then the column of that body, -1 for the base, and whether
+        the axes are those of the frame.
         """
         try:
             return self._frames[link, axes]
@@ -1512,7 +1507,7 @@ class Dynamics:
 
 
 def _counted(robot: Robot, names: Sequence[str]) -> tuple[int, str]:
-    """Length of a joint vector, and what it has one value for each of."""
+    """Length of a joint vector, and the names of its entries."""
     what = 'joints' if robot.all_joints_1dof else 'coordinates'
     return len(names), f'one value for each of the {len(names)} {what} {", ".join(names)}'
 
@@ -1525,7 +1520,7 @@ def _written(out: tuple[FloatArray, ...], results: tuple[FloatArray, ...],
 
 
 def _is_for_one_sample(out: FloatArray | None) -> TypeGuard[FloatArray]:
-    """Whether a regressor is to be written into a matrix: made in new memory and copied."""
+    """Whether ``out`` is for one sample: the regressor is then made in new memory and copied."""
     return isinstance(out, np.ndarray) and out.ndim == 2
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Joint effects that are linear in one parameter per joint: friction, armature, offset.
 
-Each is one more column per joint in a regressor, after the inertial ones:
+Each term adds one column per joint to a regressor, after the inertial columns:
 
 ==========  =====================  ==================================
 name        column entry           parameter
@@ -13,8 +13,8 @@ offset      1                      constant torque, N m
 ==========  =====================  ==================================
 
 (N s/m, N, kg and N for a prismatic joint). In the Slotine-Li regressor v and a are the
-reference v_r and a_r: a controller then compensates the friction of the reference
-motion, which does not chatter with the measured sign of v.
+reference v_r and a_r: a controller then compensates the friction of the reference motion, without
+chatter from the sign of the measured v.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def choice_of(terms: Sequence[str], epsilon: float) -> FloatArray:
 
 
 def described_parameters(robot: Robot, terms: Sequence[str]) -> FloatArray:
-    """Parameters of the terms as the robot's description gives them.
+    """Parameters of the terms in the robot's description.
 
     Shape (len(terms) n,).
     """

@@ -16,7 +16,7 @@ from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 class NormalEquations(NamedTuple):
     """Normal equations of W x = tau in p columns: W^T W x = W^T tau.
 
-    Those of several recordings add up, field by field.
+    To combine recordings, add the fields.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class Factor(NamedTuple):
     Parameters
     ----------
     R : ndarray, shape (p, p)
-        Upper triangular, no negative number on its diagonal; R^T R = W^T W.
+        Upper triangular with a nonnegative diagonal; R^T R = W^T W.
     z : ndarray, shape (p,)
         Right-hand side; R^T z = W^T tau.
     rest : float
-        What no x can explain: the length of the part of tau outside the span of W.
+        Norm of the residual: the part of tau outside the span of W.
     """
 
     R: FloatArray
@@ -72,7 +72,7 @@ def merged(triangles: Iterable[FloatArray], p: int) -> Factor:
 
 
 def triangle_of(rows: FloatArray) -> FloatArray:
-    """Square triangular factor of rows, with rows of zeros where there are too few."""
+    """Square triangular factor of rows, padded with rows of zeros."""
     missing = max(rows.shape[1] - rows.shape[0], 0)
     triangle: Any = np.linalg.qr(np.pad(rows, ((0, missing), (0, 0))), mode='r')
     return triangle
@@ -98,6 +98,6 @@ def check_weights(weights: ArrayLike) -> FloatArray:
     """Weights of squared errors."""
     array = real_array(weights, 'weights')
     if not np.all((array >= 0.0) & (array < np.inf)):
-        raise ParameterError('must hold finite numbers from 0 on', subject='weights',
+        raise ParameterError('must be finite and not negative', subject='weights',
                              remedy='give the inverse of a variance for each joint or row')
     return array

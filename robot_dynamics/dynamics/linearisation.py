@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Small deviations from a trajectory, in continuous time and from one period to the next.
+r"""Small deviations from a trajectory, in continuous and in discrete time.
 
-The state is x = (dq, dv), the input u = dtau. Where a joint has several coordinates, dq is
-the twist d, in the axes of the moved body, with g = g_0 exp(d) the pose and g_0 that of the
-trajectory. From dg/dt = g v follows dd/dt = dv - ad(v) d, so that such joints turn their
-deviations with their velocity::
+The state is x = (dq, dv), the input u = dtau. For a joint of several coordinates, dq is the twist
+d, in the axes of the moved body, with g = g_0 exp(d) the pose and g_0 that of the trajectory. From
+dg/dt = g v follows dd/dt = dv - ad(v) d: the deviation rotates with the velocity::
 
     dx/dt = A x + B u,    A = [[-ad(v), 1], [da/dq, da/dv]],    B = [[0], [da/dtau]]
 
@@ -57,7 +56,7 @@ class LinearModel:
     @classmethod
     def of(cls, turning: FloatArray, da_dq: FloatArray, da_dv: FloatArray,
            da_dtau: FloatArray) -> LinearModel:
-        """Put the blocks together; each of shape (..., n, n)."""
+        """Assemble A and B from blocks of shape (..., n, n)."""
         n = da_dq.shape[-1]
         A = np.zeros((*da_dq.shape[:-2], 2 * n, 2 * n))
         B = np.zeros((*da_dq.shape[:-2], 2 * n, n))
@@ -75,15 +74,14 @@ class LinearModel:
         period : float
             Time T from one sample to the next, u being constant in between. s.
         order : int, optional
-            Last power of A T in Phi; without it the exponential is computed to machine
-            precision.
+            Last power of A T in Phi; by default the exponential is computed to machine precision.
 
         Returns
         -------
         Phi : ndarray, shape (..., 2 n, 2 n)
-            State after a period, per state before it.
+            Derivative of the state after a period by the state before it.
         Gamma : ndarray, shape (..., 2 n, n)
-            State after a period, per input.
+            Derivative of the state after a period by the input.
         """
         period = _positive(period)
         if order is None:
@@ -105,8 +103,8 @@ class LinearModel:
                 np.ascontiguousarray(powers[..., :size, size:]))
 
     def _by_series(self, period: float, order: int) -> tuple[FloatArray, FloatArray]:
-        """Phi and Gamma by the powers of A T: up to the order in Phi, one less in its integral."""
-        # Terms (A T)^k / k! of Phi, which in Gamma come with T / (k + 1).
+        """Phi and Gamma by powers of A T, up to the order in Phi, one less in its integral."""
+        # Terms (A T)^k / k! of Phi, multiplied by T / (k + 1) in Gamma.
         term = np.broadcast_to(np.eye(self.A.shape[-1]), self.A.shape)
         Phi, integral = term, np.zeros_like(self.A)
         k = 0
@@ -153,7 +151,7 @@ def _cross(x: FloatArray) -> FloatArray:
 
 
 def _of_floating(v: FloatArray) -> FloatArray:
-    """Ad of a twist (linear, angular)."""
+    """Matrix ad of a twist (linear, angular)."""
     matrix = np.zeros((*v.shape, 6))
     matrix[..., :3, :3] = matrix[..., 3:, 3:] = _cross(v[..., 3:])
     matrix[..., :3, 3:] = _cross(v[..., :3])
@@ -161,7 +159,7 @@ def _of_floating(v: FloatArray) -> FloatArray:
 
 
 def _of_planar(v: FloatArray) -> FloatArray:
-    """Ad of a twist (vx, vy, w) in a plane."""
+    """Matrix ad of a twist (vx, vy, w) in a plane."""
     x, y, w = np.moveaxis(v, -1, 0)
     matrix = np.zeros((*v.shape, 3))
     matrix[..., 0, 1], matrix[..., 1, 0] = -w, w

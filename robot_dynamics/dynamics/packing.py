@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as the one float64 array that the kernels read."""
+"""Packing of a robot into the float64 array that the kernels read."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from robot_dynamics.model.robot import Robot
 
 
 def pack(robot: Robot, armature: FloatArray | None = None) -> FloatArray:
-    """Whole array of a robot, flat; see `robot_dynamics.dynamics.kernels.layout`.
+    """Flat array of a robot; see `robot_dynamics.dynamics.kernels.layout`.
 
     Parameters
     ----------
     robot : Robot
         The robot.
     armature : ndarray, shape (n,), optional
-        Rotor inertia that each independent velocity feels; none if not given.
+        Rotor inertia reflected to each independent velocity; zero by default.
     """
     table = body_table(robot)
     if armature is not None:
@@ -101,7 +101,7 @@ def body_table(robot: Robot) -> FloatArray:
 
 
 def _pack_single(row: FloatArray, robot: Robot, i: int) -> None:
-    """Write how a joint of one coordinate moves body i."""
+    """Write the motion of body i by a joint of one coordinate."""
     rotation, axis = robot.placements[i, :3, :3], robot.axes[i]
     along = np.outer(axis, axis)
     row[IS_PRISMATIC] = robot.joint_types[i] == JointType.PRISMATIC
@@ -116,7 +116,7 @@ def _pack_single(row: FloatArray, robot: Robot, i: int) -> None:
 
 
 def _armature_of_rows(robot: Robot, armature: FloatArray) -> FloatArray:
-    """Rotor inertia at the joints of the bodies: each at one joint that follows the rotor."""
+    """Rotor inertia at the joints of the bodies: each rotor at one joint that follows it."""
     rows = np.zeros(robot.body_coordinates.n)
     coupling = np.array(robot.coupling)
     for j, inertia in enumerate(armature):
@@ -143,11 +143,11 @@ def _skew(x: FloatArray) -> FloatArray:
 
 
 def _subtrees(parents: IntArray) -> tuple[list[int], list[bool]]:
-    """Describe which bodies hang on each joint.
+    """Descendants of each body.
 
-    Returns, for each body i, the end of the unbroken run ``i, i + 1, ...`` of its
-    descendants, and whether further descendants come after that run, which happens
-    when the bodies do not stand in depth-first order.
+    Returns, for each body i, the end of the contiguous run ``i, i + 1, ...`` of its descendants,
+    and whether further descendants come after that run, as happens if the bodies are not in
+    depth-first order.
     """
     count = len(parents)
     descends = np.eye(count, dtype=bool)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles kernels ahead of time: ``python -m robot_dynamics.dynamics.warmup``.
 
-The first time takes some seconds and is announced on stderr; after that, all is read from disk.
-A control node warms up before it subscribes to anything. The C of a robot is compiled when its
+The first run takes some seconds and is announced on stderr; later runs read the cache on disk. A
+control node warms up before it subscribes to topics. The C code of a robot is compiled when its
 `Dynamics` is made.
 """
 
@@ -18,15 +18,15 @@ from robot_dynamics.dynamics.kernels.loading import Compiled, all_kernels, progr
 from robot_dynamics.dynamics.native import numba_gate
 from robot_dynamics.dynamics.native.robot import NAMES
 
-#: Seconds that the first kernel takes, because numba prepares itself, and each.
+#: Seconds for the first kernel, including the start of numba, and for each kernel.
 _PREPARATION, _EACH = 5.0, 0.8
 
 
 def kernels_ahead() -> list[Compiled]:
-    """Kernels of the imported modules that a control loop may call at once.
+    """Kernels of the imported modules that a control loop may call.
 
-    Those that are compiled on demand are left out. With a C compiler so are the equations that
-    the C of a robot takes the place of; without, the gate is one of them.
+    Kernels on demand are left out. With a C compiler, equations generated in C are left out, too;
+    without one, the gate is included.
     """
     if not is_for_c():
         return [numba_gate.CALL, numba_gate.RUN_ROWS, *all_kernels()]
@@ -40,7 +40,7 @@ def warm_up(more: Sequence[Compiled] = ()) -> float:
     Parameters
     ----------
     more : sequence of Compiled
-        Kernels on demand that are going to be called.
+        Kernels on demand that will be called.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def warm_up(more: Sequence[Compiled] = ()) -> float:
 
 
 def main() -> int:
-    """Warm up and print how long it took."""
+    """Warm up and print the duration."""
     from robot_dynamics.dynamics import equations  # noqa: F401 (defines the kernels)
     seconds = warm_up()
     print(f'{len(kernels_ahead())} kernels ready after {seconds:.2f} s')

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motors and springs of a robot from a YAML file, and from the tags of its URDF.
 
-The file has a value for every joint, or some of them for each; docs/elastic.md has the
-format::
+The file has values for all joints, for single joints, or both; docs/elastic.md has the format::
 
     coupled: true                       # false: the model of Spong, without B_d
     every_joint: {gear_ratio: 100, viscous: 0.5}
@@ -73,7 +72,7 @@ def shipped_elastic_joints() -> dict[str, Path]:
 
 
 def resolve_elastic_joints(name_or_path: str | os.PathLike[str]) -> Path:
-    """Path of a file that exists, or of one of this package by name; else an error lists these."""
+    """Path of a file, or of one of this package by name; the error lists the latter."""
     return resolve_file(name_or_path, shipped_elastic_joints,
                         'the name of elastic joints of this package', '.yaml')
 
@@ -81,7 +80,7 @@ def resolve_elastic_joints(name_or_path: str | os.PathLike[str]) -> Path:
 def read_elastic_tags(description: str | bytes | os.PathLike[str]) -> Tags:
     """Texts of the fields of each joint in the tags of a URDF, a source as for `Robot.from_urdf`.
 
-    A `ModelError` if it cannot be read, or gives two values of one field.
+    Raises a `ModelError` if it cannot be read, or gives two values of one field.
     """
     source = read_source(description)
     root = parse_document(expanded_text(source), source.label, _KEPT_TAGS).root
@@ -100,7 +99,7 @@ def read_elastic_tags(description: str | bytes | os.PathLike[str]) -> Tags:
 
 
 def _keep_reduction(tags: Tags, transmission: Element, label: str) -> None:
-    """Keep the ratio of a transmission of one motor; those of several have no single one."""
+    """Keep the ratio of a transmission with one motor; others have no single ratio."""
     joints = [part.attributes.get('name', '') for part in transmission.children
               if part.tag == 'joint']
     actuators = sum(part.tag == 'actuator' for part in transmission.children)
@@ -110,7 +109,7 @@ def _keep_reduction(tags: Tags, transmission: Element, label: str) -> None:
         return
     if len(reductions) > 1:
         raise ModelError('has several reductions in its transmission',
-                         subject=joints[0], remedy='keep one: that of the joint')
+                         subject=joints[0], remedy='keep the one of the joint')
     _keep(tags, joints[0], GEAR_RATIO, reductions[0], label)
 
 
@@ -170,7 +169,7 @@ def _joints(every: Fields, joints: Fields, links: Robot, tags: Tags) -> ElasticJ
         written = {field: text.split() if field == 'rotor_axis' else text
                    for field, text in tags.get(joint, {}).items()}
         sources = (own, every, Fields(written, f'{joint} in its tags'))
-        # The first source of each field; a missing field is an error of the first of all.
+        # The first source that has the field; a missing field is an error of the first source.
         source_of = {field: next((source for source in sources if field in source.names()), own)
                      for field in FIELDS}
         sign = 1.0
@@ -188,6 +187,6 @@ def _joints(every: Fields, joints: Fields, links: Robot, tags: Tags) -> ElasticJ
 
 
 def _group(fields: Fields, name: str) -> Fields:
-    """A set of named fields, empty where it is missing."""
+    """A set of named fields, empty if missing."""
     _, content = fields.get(name)
     return Fields.of({} if content is None else content, fields.where(name))

@@ -47,9 +47,9 @@ class ElasticDynamics:
         B(q) qbar'' + C(q, qbar') qbar' + f_v theta' + f_s sign(theta') + g(q) + K_e qbar
             = tau = Y(qbar, qbar', qbar'') Pi
 
-    friction acting on the motors alone. tau = (J^T h_e, u): efforts on the links from
-    outside, and those of the motors, k_m times the torque at the motor's own shaft. C is
-    the Christoffel matrix: dB/dt - 2 C is skew-symmetric.
+    Friction acts on the motors only. tau = (J^T h_e, u): external efforts on the links, and
+    efforts of the motors, k_m times the torque at the motor shaft. C is the Christoffel matrix:
+    dB/dt - 2 C is skew-symmetric.
 
     Arguments are of shape (2 n,), or batches of shape (..., 2 n) with leading axes
     that broadcast. Angles are in rad, efforts in N m, for prismatic joints
@@ -60,8 +60,8 @@ class ElasticDynamics:
     robot : ElasticRobot
         The robot.
     coulomb_velocity : float, default 0
-        epsilon of a smooth sign tanh(theta' / epsilon); zero for the sign itself, which is
-        0 at rest. rad/s or m/s.
+        epsilon of a smooth sign tanh(theta' / epsilon); zero for the exact sign, which is 0 at
+        rest. rad/s or m/s.
 
     Examples
     --------
@@ -76,8 +76,8 @@ class ElasticDynamics:
 
     def __init__(self, robot: ElasticRobot, *, coulomb_velocity: float = 0.0):
         if not isinstance(robot, ElasticRobot):
-            raise ModelTypeError('is not an ElasticRobot', subject=shown(robot),
-                                 remedy='make one of a Robot and its ElasticJoints')
+            raise ModelTypeError('must be an ElasticRobot', subject=shown(robot),
+                                 remedy='make one from a Robot and ElasticJoints')
         if not (isinstance(coulomb_velocity, Real) and 0.0 <= coulomb_velocity < np.inf):
             raise ParameterError(f'must be zero or positive, got {shown(coulomb_velocity)}',
                                  subject='coulomb_velocity',
@@ -137,7 +137,8 @@ class ElasticDynamics:
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
         """Efforts tau = (J^T h_e, u) of a motion, friction and springs included, shape (..., 2 n).
 
-        On links from outside, and of motors, at qbar, its velocity and acceleration. N m or N.
+        External efforts on links, and efforts of motors, at qbar, its velocity and acceleration. N
+        m or N.
         """
         samples = self._gather(q=q, v=v, a=a)
         q, v, a = samples.rows
@@ -192,7 +193,7 @@ class ElasticDynamics:
         """Derivatives of `inverse_dynamics` by qbar, its velocity and its acceleration (B).
 
         d tau_i / d q_h and so on, shape (..., 2 n, 2 n). The step of Coulomb friction at rest has
-        no derivative, and none is given for it.
+        no derivative and is left out.
         """
         samples = self._gather(q=q, v=v, a=a)
         return ElasticDerivatives(*finished(samples, self._derivatives(*samples.rows)))
@@ -217,8 +218,8 @@ class ElasticDynamics:
     def energy(self, q: ArrayLike, v: ArrayLike) -> FloatArray:
         """Kinetic, gravitational and elastic energy T + U_g + U_e (eq. 1), shape (...). J.
 
-        U_e is 1/2 sum K (q - theta)^2 (the factor is missing in print); U_g is zero where
-        the centre of mass is at the origin.
+        U_e is 1/2 sum K (q - theta)^2 (the factor is missing in the paper); U_g is zero if the
+        centre of mass is at the origin.
         """
         samples = self._gather(q=q, v=v)
         q, v = samples.rows
@@ -297,7 +298,7 @@ class ElasticDynamics:
         return (1.0 - np.tanh(v / self._epsilon)**2) / self._epsilon
 
     def _solve(self, B: FloatArray, right: FloatArray) -> FloatArray:
-        """B^-1 times vectors or matrices; an error if B is not positive definite."""
+        """B^-1 times vectors or matrices; raises an error if B is not positive definite."""
         try:
             np.linalg.cholesky(B)
         except np.linalg.LinAlgError:
@@ -317,7 +318,7 @@ def _across_springs(values: FloatArray) -> FloatArray:
     return np.block([[D, -D], [-D, D]])
 
 
-#: Rows of regressors looked at, for every column.
+#: Number of regressor rows per column.
 _ROWS_PER_COLUMN = 5
 
 
@@ -325,15 +326,15 @@ def elastic_base_parameters(dynamics: ElasticDynamics, order: ParameterOrder = '
                             seed: int = 0) -> BaseParameters:
     """Base parameters of a robot with measured links and motors.
 
-    As in eqs. 39 to 41 of Zollo et al.: a parameter has no effect, or is identifiable in
-    combination with others, or by itself.
+    As in eqs. 39 to 41 of Zollo et al.: a parameter has no effect, is identifiable in combination
+    with others, or is identifiable alone.
 
     Parameters
     ----------
     dynamics : ElasticDynamics
         Equations of the robot.
     order : {'paper', 'tables', 'bodies'}
-        Order of the columns; of columns that depend on each other the first are kept.
+        Order of the columns; of dependent columns the first ones are kept.
     seed : int
         Seed of the motions.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stribeck friction of motors, beside its two terms that are linear in a parameter."""
+"""Stribeck friction of motors."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from robot_dynamics.model.arrays import FloatArray, Rebuilt, real_array, store
 
 @dataclass(frozen=True, eq=False)
 class StribeckFriction(Rebuilt):
-    """Friction that falls from standstill and rises with speed.
+    """Stribeck friction: it decreases as motion begins, and increases with speed.
 
     With v = theta' and s = sign(v)::
 
         F = f1 v + f2 s - f3 s exp(-|v| / f4) - f5 s exp(-1 / (f6 |v|))
 
-    Bompos et al., as Zollo et al., "Identification of Dynamic Parameters for Robots with
-    Elastic Joints", eq. 43 use it; the first exponent is one of speed, although it is
-    printed with the angle, and the second reads ``1 / (f6 |v|)``.
+    By Bompos et al., as in Zollo et al., "Identification of Dynamic Parameters for Robots with
+    Elastic Joints", eq. 43. The first exponent contains the speed, although the angle is printed,
+    and the second is ``1 / (f6 |v|)``.
 
     Parameters
     ----------
     viscous, coulomb : array_like, shape (n,)
         f1 (N m s/rad or N s/m) and f2 (N m or N).
     rise, rise_speed : array_like, shape (n,), optional
-        f3 and f4: friction missing at standstill, and the speed at which it is there.
+        f3 and f4: friction missing at standstill, and the speed at which it is reached.
     drop, drop_rate : array_like, shape (n,), optional
-        f5 and f6: friction lost at speed, and the inverse of the speed at which it goes.
+        f5 and f6: friction lost at speed, and the inverse of the speed at which it is lost.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class StribeckFriction(Rebuilt):
     def torque(self, v: ArrayLike, smooth: float = 0.0) -> FloatArray:
         """Friction at speeds theta' of the motors, shape (..., n). N m or N.
 
-        ``smooth`` is epsilon of tanh(v / epsilon) in place of the sign; 0 for the sign itself.
+        ``smooth`` is epsilon of tanh(v / epsilon) in place of the sign; 0 for the exact sign.
         """
         v = real_array(v, 'v')
         speed = np.abs(v)

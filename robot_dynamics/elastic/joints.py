@@ -21,8 +21,8 @@ class ElasticJoints(Rebuilt):
     """Gears, rotors and springs between the motors and the links of n joints.
 
     Assumptions of Zollo et al., "Identification of Dynamic Parameters for Robots with
-    Elastic Joints": springs are linear, each rotor is symmetric about the axis it turns
-    on, and motor i is mounted on the link before joint i.
+    Elastic Joints": springs are linear, each rotor is symmetric about its axis, and motor i is
+    mounted on the link before joint i.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ class ElasticJoints(Rebuilt):
         k_m, turns of the motor in a turn of the joint: theta = theta_motor / k_m. For a
         prismatic joint rad/m.
     rotor_inertia : array_like, shape (n,)
-        Upsilon, inertia of each rotor about the axis it turns on. kg m^2.
+        Upsilon, inertia of each rotor about its axis. kg m^2.
     stiffness : array_like, shape (n,)
-        K of each spring, seen from the link. N m/rad or N/m.
+        K of each spring, on the link side. N m/rad or N/m.
     rotor_axes : array_like, shape (n, 3), optional
-        z_m, the axis each rotor turns about, in the axes of the frame of the link it is
-        mounted on (frame i - 1); the joint axis when missing.
+        z_m, axis of each rotor, in the axes of the link that it is mounted on (frame i - 1); the
+        joint axis by default.
     coulomb : array_like, shape (n,), optional
-        f_s, friction of the motor that opposes its motion, seen from the link. N m or N.
+        f_s, Coulomb friction of the motor, on the link side. N m or N.
     viscous : array_like, shape (n,), optional
         f_v, friction of the motor per speed of theta. N m s/rad or N s/m.
     spring_damping : array_like, shape (n,), optional
@@ -80,13 +80,13 @@ class ElasticJoints(Rebuilt):
 
 
 def numbered(values: Iterable[ArrayLike]) -> tuple[str, ...]:
-    """Names of as many joints as the longest of some arrays has numbers."""
+    """Default joint names, as many as the longest of some arrays has numbers."""
     return tuple(f'joint {index}' for index in range(1, 1 + max(map(np.size, values))))
 
 
 def per_joint(field_name: str, value: ArrayLike, names: tuple[str, ...], wanted: str
               ) -> FloatArray:
-    """One number per joint, read-only; wanted are finite, zero or positive, or positive ones."""
+    """One number per joint, read-only, after a check of finite, nonnegative or positive values."""
     array = real_array(value, field_name)
     if array.shape not in ((), (1,), (len(names),)):
         raise DimensionError(f'must have shape ({len(names)},), got {array.shape}',

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Motion of a robot with elastic joints in time: the classical Runge-Kutta method.
+r"""Simulation of a robot with elastic joints by the classical Runge-Kutta method.
 
 With the accelerations of the motors eliminated (their inertias B_Y are a diagonal)::
 
     (M - B_d B_Y^-1 B_d^T) q'' = r_l - B_d B_Y^-1 r_m,    theta'' = B_Y^-1 (r_m - B_d^T q'')
 
-r_l and r_m being what efforts, springs, friction, gravity and velocities leave for links
-and motors. Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
-Joints", eqs. 2 to 8.
+r_l and r_m are the sums of efforts, springs, friction, gravity and velocity terms of links and
+motors. Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic Joints", eqs. 2
+to 8.
 """
 
 import math
@@ -22,7 +22,7 @@ from robot_dynamics.elastic.rotors import WIDTH, turn_rotors
 
 MATRIX_HEIGHT, ROTOR_WIDTH = matrices.HEIGHT, WIDTH
 
-#: What else than a joint a run may end at.
+#: Results of a run besides the index of a joint.
 NOT_FINITE = -2
 
 
@@ -90,11 +90,11 @@ def accelerate(model, axes, spin_inertia, motor_inertia, springs, friction, smoo
         on_demand=True, nogil=True)
 def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth, q, v, tau,
             step, count):
-    """Move qbar and its velocity on by so many steps under constant efforts, in place.
+    """Advance qbar and its velocity by some steps under constant efforts, in place.
 
-    ``axes`` without a row is the model without inertial coupling; ``springs`` are stiffness
-    and damping, ``friction`` f1 to f6 of each motor. Returns SOLVED, the joint at which
-    the inertia matrix is not positive definite, or NOT_FINITE.
+    Without rows in ``axes``, the model has no inertial coupling; ``springs`` are stiffness and
+    damping, ``friction`` f1 to f6 of each motor. Returns SOLVED, the joint at which the inertia
+    matrix is not positive definite, or NOT_FINITE.
     """
     n = model.shape[0] - 1
     frames = np.zeros((MATRIX_HEIGHT, n + 1))
@@ -114,7 +114,7 @@ def advance(model, axes, spin_inertia, motor_inertia, springs, friction, smooth,
                                smooth, moved, rates[stage], tau, frames, rotor_frames, M, C, g,
                                W, X, accelerations[stage])
             if joint != SOLVED:
-                # Without numbers no matrix is positive definite, and no joint is at fault.
+                # With NaN no matrix is positive definite, but no joint is the cause.
                 return joint if are_finite(moved) else NOT_FINITE
         q += step / 6.0 * (rates[0] + 2.0 * rates[1] + 2.0 * rates[2] + rates[3])
         v += step / 6.0 * (accelerations[0] + 2.0 * accelerations[1] + 2.0 * accelerations[2]

@@ -77,21 +77,21 @@ def places(n: int, order: ParameterOrder) -> IntArray:
 class ElasticRobot(Rebuilt):
     """A chain or tree of links, each driven by a motor through a gear and a spring.
 
-    Its coordinates are those of the links and then those of the motors, qbar = (q, theta),
-    theta being the angle of the motor divided by the gear ratio.
+    Its coordinates are those of the links, then those of the motors, qbar = (q, theta), with theta
+    the motor angle divided by the gear ratio.
 
     Parameters
     ----------
     links : Robot
-        The robot as it would be with rigid joints. *Bodies* are links with the stators that
-        stand on them and with the rotors: their masses, their inertia across their axes,
-        and their inertia about their axes at rest (Zollo et al., eq. A.14); see `with_motors`.
-        Friction of the description is not used: the motors have it.
+        The robot with rigid joints. *Bodies* are links including the stators and the rotors that
+        are mounted on them: their masses, and their inertia at rest, transverse and about their
+        axes (Zollo et al., eq. A.14); see `with_motors`. Friction of the description is not used,
+        because the motors have friction.
     joints : ElasticJoints
         Motors, gears and springs, one per joint.
     is_coupled : bool
-        Whether rotors turn with the links that carry them, B_d of eq. 8. False is the
-        simplified model of Spong: rotors turn about their own axes only.
+        Whether rotors also rotate with the links that carry them, B_d of eq. 8. False gives the
+        simplified model of Spong: rotors rotate about their own axes only.
 
     See Also
     --------
@@ -115,7 +115,7 @@ class ElasticRobot(Rebuilt):
         links, joints = self.links, self.joints
         links.require_single_coordinates('an elastic joint')
         if not links.is_directly_driven:
-            raise ModelError('has mimic joints, or its joints in another order than its links',
+            raise ModelError('must not have mimic joints or another joint order than its links',
                              subject=links.name,
                              remedy='read it without joints=... and without joints that mimic '
                                     'others: each elastic joint has a motor of its own')
@@ -133,9 +133,9 @@ class ElasticRobot(Rebuilt):
         Parameters
         ----------
         source : path, str or mapping
-            Path of a YAML file, name of one of this package (``'arm7'``), or its content.
+            Path of a YAML file, name of a shipped one (``'arm7'``), or its content.
         links : Robot
-            The robot as it would be with rigid joints.
+            The robot with rigid joints.
         description : str, bytes or path, optional
             URDF with tags of ros2_control, such as transmissions, for the fields that the
             file leaves out.
@@ -143,7 +143,7 @@ class ElasticRobot(Rebuilt):
         Raises
         ------
         ModelError, ParameterError
-            Naming the file, or joint and field, what is wrong, and what to do.
+            With the file, or joint and field, the problem, and the remedy.
         """
         tags = None if description is None else read_elastic_tags(description)
         joints, is_coupled = joints_from_yaml(source, links, tags)
@@ -224,7 +224,7 @@ def _rotor_axes(links: Robot, joints: ElasticJoints) -> FloatArray:
 
 def with_motors(links: Robot, joints: ElasticJoints, masses: ArrayLike,
                 positions: ArrayLike | None = None, inertias: ArrayLike | None = None) -> Robot:
-    """The robot with its motors as a part of the links that carry them.
+    """The robot with motors included in the links that carry them.
 
     The motor of joint i is mounted on the link before that joint; a motor on the base
     has no effect. The mass of its rotor, and the inertia of the rotor at rest, are added to the
@@ -282,7 +282,7 @@ def elastic_joints_yaml(robot: ElasticRobot) -> str:
     Parameters
     ----------
     robot : ElasticRobot
-        The robot. A motor that turns the other way has its axis reversed.
+        The robot. A motor that turns in the opposite direction is written with a reversed axis.
 
     Examples
     --------

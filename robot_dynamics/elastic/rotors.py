@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""What rotors that ride on moving links add to the equations of motion.
+r"""Terms of the equations of motion due to rotors on moving links.
 
 The rotor of motor i turns with k_i theta_i' about b_i = R z_m,i, an axis of the link it is
 mounted on, with the angular velocity O_i. Zollo et al., "Identification of Dynamic
@@ -7,10 +7,10 @@ Parameters for Robots with Elastic Joints", eq. 1, give it the kinetic energy::
 
     T_i = k_i Ups_i theta_i' b_i . O_i + 1/2 k_i^2 Ups_i theta_i'^2
 
-beside what is in the inertia of that link (eq. A.14). Column i of B_d (eq. 8) is k_i Ups_i
-times W_i, which changes with joint k by X_i,hk; X_i is skew-symmetric in h and k when both
-signs are kept. The Christoffel symbols of T (eq. 4, corrected: a factor 1/2 is missing in
-print) then are::
+in addition to the part in the inertia of that link (eq. A.14). Column i of B_d (eq. 8) is k_i
+Ups_i times W_i. Its derivative by q_k is X_i,hk; X_i is skew-symmetric in h and k if both signs
+are kept. The Christoffel symbols of T (eq. 4, corrected: a factor 1/2 is missing in print) then
+are::
 
     C_hk      = 1/2 sum_i k_i Ups_i theta_i' X_i,hk          link h, speed of link k
     C_h,n+i   = 1/2 k_i Ups_i sum_k X_i,hk q_k'              link h, speed of motor i
@@ -24,8 +24,8 @@ for joints that carry that link::
     W_i,h  = w_h . b_i                  turn of the link about the axis of the rotor
     X_i,hk = w_h . (w_k x b_i)          dW_i,h / dq_k for h before k
 
-Moving with joint k, w_h and b_i turn together if k comes before h, so that W_i,h changes
-with joints from h on only.
+If k comes before h, joint k rotates w_h and b_i together. W_i,h therefore depends only on joints
+from h on.
 """
 
 import math
@@ -120,7 +120,7 @@ def rotor_columns(model, rotor_axes, ratio, q, v, v_r, a_r, Y):
 @kernel('void(float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], '
         'float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])', on_demand=True, nogil=True)
 def add_rotor_matrices(model, rotor_axes, inertia, q, v, B, C):
-    """Add what rotors bring to B and C of a batch, both of shape (N, 2 n, 2 n).
+    """Add the terms of rotors to B and C of a batch, both of shape (N, 2 n, 2 n).
 
     ``inertia`` are k_i Ups_i; the diagonal k_i^2 Ups_i of B is not added.
     """
@@ -149,10 +149,10 @@ def add_rotor_matrices(model, rotor_axes, inertia, q, v, B, C):
         'float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, :, ::1])',
         on_demand=True, nogil=True)
 def add_rotor_derivatives(model, rotor_axes, inertia, q, v, a, dq, dv):
-    """Add what rotors bring to d tau / dq and d tau / dv, both of shape (N, 2 n, 2 n).
+    """Add the terms of rotors to d tau / dq and d tau / dv, both of shape (N, 2 n, 2 n).
 
-    X_i,hk changes with joint j as far as j moves its factors: all turn together with a
-    joint before h, w_k and b_i with one from h on, b_i alone with one from k on.
+    X_i,hk depends on joint j through its factors: a joint before h rotates all of them together,
+    one from h on rotates w_k and b_i, and one from k on rotates b_i alone.
     """
     joints = model.shape[0] - 1
     frames = np.zeros((joints + 1, WIDTH))

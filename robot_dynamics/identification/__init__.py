@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identification of an arm: from a recording of its motion to its parameters.
+"""Identification of the parameters of an arm from a recording of its motion.
 
-A log is read (`load_dataset`, `dataset_from_arrays`), `identify` returns an `Identification`
-with parameters, validation and verdict, and `make_outputs` the files of it. `design` plans the
-motion to record. Elastic joints have `load_elastic_dataset` and `identify_elastic`, servo
-drives `read_servo_logs` and `identify_drives`, and single joints `examine`. Names are loaded on
-first use.
+`load_dataset` and `dataset_from_arrays` read a log, `identify` returns an `Identification` with
+parameters, validation and verdict, and `make_outputs` makes its files. `design` plans the motion
+to record. Use `load_elastic_dataset` and `identify_elastic` for elastic joints, `read_servo_logs`
+and `identify_drives` for servo drives, and `examine` for single joints. Names are loaded on first
+use.
 
 Examples
 --------

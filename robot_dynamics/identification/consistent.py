@@ -57,7 +57,7 @@ class ConsistentFit:
 def prior_of(inertial_parameters: FloatArray) -> FloatArray:
     """Positive definite pseudo-inertias of described bodies, shape (nb, 4, 4).
 
-    Bodies without mass get a small one, and every body an extent of a centimetre at least.
+    Bodies without mass get a small mass, and every body has an extent of at least a centimetre.
     """
     P = pseudo_inertia(inertial_parameters)
     out = np.empty_like(P)
@@ -86,12 +86,12 @@ def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight
 
     H, (p, p), and h, (p,), are normal equations, their first 10 nb unknowns inertial parameters;
     ``prior``, (nb, 4, 4), holds positive definite pseudo-inertias, from which the search begins
-    unless ``start``, (p,), is given. RecordingError for bodies without mass or extent, as from
-    efforts in another unit or of another arm.
+    unless ``start``, (p,), is given. Raises a RecordingError if the solution has bodies without
+    mass or extent, as with efforts in a wrong unit or of another arm.
     """
     if not 0.0 < prior_weight < np.inf:
         raise ParameterError(f'must be a positive number, got {prior_weight!r}',
-                             subject='prior weight', remedy='give 10 or so')
+                             subject='prior weight', remedy='give for example 10')
     try:
         return _minimum(_Problem(H, h, prior, prior_weight), prior, prior_weight, start)
     except np.linalg.LinAlgError:
@@ -105,7 +105,7 @@ def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: F
              ) -> ConsistentFit:
     """Minimum by a damped Newton method."""
     rigid = problem.rigid
-    # Unknowns are scaled by their curvature, for the sake of rounding.
+    # Unknowns are scaled by their curvature, to reduce rounding errors.
     described = parameters_from_pseudo_inertia(prior).ravel()
     curvature = np.einsum('bkk->bk', problem.barrier(described)[1]).ravel()
     scale = _inverse_roots(problem.diagonal[:rigid] + prior_weight * curvature)
@@ -138,8 +138,8 @@ def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: F
 class _Problem:
     """The objective as a function of the inertial parameters alone.
 
-    The other parameters occur at most squared, so that their optimum follows from the inertial
-    ones: f = F^-1 (h_f - B^T pi), which leaves S = R - B F^-1 B^T.
+    The objective is quadratic in the other parameters, so that their optimum follows from the
+    inertial ones: f = F^-1 (h_f - B^T pi), which leaves S = R - B F^-1 B^T.
     """
 
     def __init__(self, H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight: float):

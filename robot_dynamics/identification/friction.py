@@ -41,9 +41,9 @@ TERMS = ('offset', 'viscous', 'coulomb', 'sign', 'cbrt', 'stribeck', 'dahl', 'lo
          'armature')
 #: Terms that are proportional to the load of an axis, and the term per unit of load.
 LOADED: Mapping[str, str] = {'load': 'coulomb', 'load_dahl': 'dahl'}
-#: Terms that take no power from a joint on average.
+#: Terms that dissipate no power on average.
 STORING = ('armature', 'offset')
-#: Sets of terms to select from, from plain to rich.
+#: Sets of terms to select from, with increasing number of terms.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     'coulomb': ('offset', 'viscous', 'coulomb'),
     'coulomb+load+cbrt': ('offset', 'viscous', 'coulomb', 'load', 'cbrt'),
@@ -90,7 +90,7 @@ def check_terms(terms: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def options_of(term: str, speed: float, width: float | None = None) -> tuple[float, ...]:
-    """Widths or lengths to select from for one of `TERMS`, (0,) for a term without.
+    """Widths or lengths to select from for one of `TERMS`, (0,) for a term without them.
 
     ``speed`` is the RMS speed of the axis, and ``width`` the only width to use, rad/s or m/s.
     """
@@ -102,7 +102,7 @@ def options_of(term: str, speed: float, width: float | None = None) -> tuple[flo
 
 
 def shares_option(term: str) -> str:
-    """Kind of option of a term, which all terms of one axis share: width, length or none."""
+    """Kind of option of a term, shared by all terms of an axis: width, length or none."""
     return 'width' if term in _WITH_WIDTH else 'length' if term in _WITH_LENGTH else ''
 
 
@@ -139,7 +139,7 @@ def columns_of(term: str, options: Sequence[float], position: FloatArray, speed:
 
 @dataclass(frozen=True, eq=False)
 class PlainFriction:
-    """Joint terms that a URDF and the controllers have, shape (n,) each, none negative.
+    """Joint terms of a URDF and of the controllers, shape (n,) each, nonnegative.
 
     Viscous coefficient, Coulomb effort and reflected rotor inertia; ``lost`` is the RMS of the
     identified friction that they do not represent, N m or N, constant offsets included.
@@ -152,10 +152,10 @@ class PlainFriction:
 
 
 def plain_friction(v: FloatArray, efforts: FloatArray, armature: FloatArray) -> PlainFriction:
-    """Damping and Coulomb friction nearest to friction efforts, (N, n), without those of rotors.
+    """Best fit of damping and Coulomb friction to friction efforts, (N, n), without rotors.
 
     For every joint D, F >= 0 minimise |effort - D v - F tanh(v / `COULOMB_VELOCITY`) - c|.
-    Negative ones of the identified rotor inertias, ``armature``, become zero.
+    Negative entries of the identified rotor inertias, ``armature``, become zero.
     """
     from scipy.optimize import nnls
     step = max(1, len(v) // SAMPLES)
@@ -164,7 +164,7 @@ def plain_friction(v: FloatArray, efforts: FloatArray, armature: FloatArray) -> 
     damping, friction, lost = np.zeros(n), np.zeros(n), np.zeros(n)
     constant = np.ones(len(v))
     for j in range(n):
-        # Two columns for the constant, as it may have either sign.
+        # Two columns for the constant, because it may have either sign.
         A = np.stack([v[:, j], np.tanh(v[:, j] / COULOMB_VELOCITY), constant, -constant], axis=1)
         lengths = np.linalg.norm(A, axis=0)
         lengths[lengths == 0.0] = 1.0

@@ -2,8 +2,8 @@
 """A URDF with identified masses, inertias and friction, and otherwise unchanged.
 
 Identified parameters are those of bodies: a link that moves, with all links fixed to it.
-Fixed links keep their described inertia and the moving link gets the rest. If that rest is
-not physically consistent, the moving link gets all and the fixed links become massless.
+Fixed links keep their described inertia and the moving link gets the difference. If this is not
+physically consistent, the moving link gets all and the fixed links become massless.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _parsed(text: str) -> ElementTree.Element:
     parser = expat.ParserCreate('utf-8')
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = builder.data
-    # A tree only has a root: text before and after it is left out.
+    # The tree contains only the root; text before and after it is left out.
     start, end = text.index('<robot'), text.rindex('>') + 1
     closing = text.rfind('</robot')
     if closing >= 0:
@@ -101,7 +101,7 @@ def _read(text: str, robot: Robot) -> Robot:
     """Read a text with the joints of a robot."""
     read = Robot.from_urdf(text.encode(), joints=robot.joint_names, base_link=robot.base_name)
     if read.body_names != robot.body_names or read.joint_names != robot.joint_names:
-        raise ModelError('has other links or joints than what was identified',
+        raise ModelError('has other links or joints than the identified robot',
                          subject=robot.name, remedy='give the description that was identified')
     return read
 

@@ -2,7 +2,7 @@
 """Least squares for base parameters: ordinary, weighted, robust, with instrumental variables.
 
 Each solves W x = y with rows of all joints, with one error variance per joint, and estimates
-the covariance of x. `essential` leaves out parameters that are hardly determined.
+the covariance of x. `essential` leaves out poorly determined parameters.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ HUBER = 1.345
 _PASSES, _CLOSE = 30, 1e-10
 #: Correlation time of the errors of efforts and positions, s.
 CORRELATION = 1.0
-#: A parameter is left out while its relative deviation is larger than this.
+#: Relative deviation above which a parameter is left out.
 LIMIT = 0.3
-#: Errors may grow by this part altogether.
+#: Largest relative growth of errors in total.
 GROWTH = 0.01
 
 
@@ -65,7 +65,7 @@ def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> Li
         Vandanjon and M. Gautier, "A generic instrumental variable approach for industrial robot
         identification", IEEE Transactions on Control Systems Technology 22(1), 2014).
     equations : Equations
-        Of full column rank.
+        Equations with full column rank.
     correlation : float
         Samples over which errors are correlated. The variances are then the larger ones of those
         for independent errors and those of W. K. Newey and K. D. West, "A simple, positive
@@ -87,7 +87,7 @@ def _ols(equations: Equations, correlation: float) -> LinearFit:
 
 
 def _wls(equations: Equations, correlation: float) -> LinearFit:
-    # Joints have one weight each, so that all passes need no more than their triangular factors.
+    # Each joint has one weight, so that all passes only need triangular factors.
     few, counts = _triangular(equations)
     x = _solved(few, np.ones(len(few.y)))
     for _ in range(4):
@@ -100,7 +100,7 @@ def _huber(equations: Equations, correlation: float) -> LinearFit:
     weights = np.ones(len(equations.y))
     for _ in range(_PASSES):
         residual = equations.y - equations.W @ x
-        # A joint that is always at a stop has no equation.
+        # A joint that is always at a stop has no equations.
         scale = np.array([1.4826 * np.median(np.abs(mine)) if len(mine) else 1.0 for mine in (
             residual[equations.joint == j] for j in range(int(equations.joint.max()) + 1))])
         sizes = np.abs(residual) / np.maximum(scale, 1e-12 * np.abs(equations.y).max()
@@ -240,7 +240,7 @@ class Essential:
 
 
 def essential(equations: Equations, correlation: float) -> Essential:
-    """Leave out the least determined parameter, one after the other.
+    """Leave out the least determined parameters, one at a time.
 
     Until every relative standard deviation is below `LIMIT` or the errors would grow by more
     than `GROWTH` (W. Khalil and E. Dombre, "Modeling, identification and control of robots",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects friction, prior weight and tilt of gravity by blocked cross-validation.
+"""Selection of friction, prior weight and tilt of gravity by blocked cross-validation.
 
 Each fold of contiguous blocks is predicted from a fit to the others. Squared errors are
 weighted by the inverse variance of each joint, which is the same for all candidates. Only
@@ -37,7 +37,7 @@ PASSES = 3
 
 @dataclass(frozen=True)
 class Choice:
-    """A selected setting and the reason, in a sentence with numbers."""
+    """A selected setting and the reason, a sentence with numbers."""
 
     what: str
     value: str
@@ -48,7 +48,8 @@ class Choice:
 class Chosen:
     """Model of some blocks: its prior weight, fit, and cross-validated score.
 
-    ``tilt`` are the angles of gravity against the description about two axes across it, (2,), rad.
+    ``tilt``, (2,), rad, are the angles of gravity relative to the description, about two axes
+    perpendicular to it.
     """
 
     model: Model
@@ -63,8 +64,8 @@ class Chosen:
 class ModelSelector:
     """Selects models for blocks of time of a stack.
 
-    Friction terms in ``always`` are in every model, such as armatures, but those in ``doubted``
-    only if they improve predictions.
+    Friction terms in ``always``, such as armatures, are in every model; those in ``doubted`` only
+    if they improve predictions.
     """
 
     def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = (),
@@ -85,7 +86,7 @@ class ModelSelector:
         found = []
         for family in families:
             found.append((family, *self._suited(family, train)))
-        # The variances of the plainest model weight the errors of all candidates.
+        # The errors of all candidates are weighted by the variances of the simplest model.
         weights = found[0][3].weights
         scores = [self._scores(features, self._described, train, (USUAL_PRIOR_WEIGHT,), weights)[0]
                   for _, features, _, _ in found] if len(found) > 1 else [1.0]
@@ -131,7 +132,7 @@ class ModelSelector:
                ) -> tuple[tuple[int, ...], Choice]:
         """Features without a term, unless the term improves predictions.
 
-        A term that bodies can represent as well is left to the bodies.
+        A term with effects that the bodies can represent is left out.
         """
         plain = tuple(k for k in features if self.stack.features[k].term != term)
         rich, poor = (self._scores(some, self._described, train, (USUAL_PRIOR_WEIGHT,), weights)[0]
@@ -291,7 +292,7 @@ class ModelSelector:
                       ) -> tuple[float, list[float]]:
         """Largest prior weight that predicts as well as the best one, and the errors of all.
 
-        Parameters that the recording does not determine are better taken from the description.
+        Parameters that the recording does not determine then remain near the description.
         """
         scores = self._scores(features, gravity, train, prior_weights, weights)
         good = [one for one, score in zip(prior_weights, scores, strict=True)
@@ -300,9 +301,10 @@ class ModelSelector:
 
     def _tilted(self, features: Sequence[int], train: IntArray, start: Fit
                 ) -> tuple[FloatArray, FloatArray]:
-        """Best gravity by Gauss-Newton steps, and its angles against the described one.
+        """Best gravity by Gauss-Newton steps, and its angles relative to the described one.
 
-        The prior weight is large, as otherwise the mass of the first link takes part of the tilt.
+        The prior weight is large, because the mass of the first link would otherwise absorb part
+        of the tilt.
         """
         strong = float(np.linalg.norm(self._described))
         gravity, found, rows = self._described, start, self._rows(train)
@@ -385,7 +387,8 @@ def fit(products: FloatArray, prior: FloatArray, prior_weight: float, rows: Floa
     ``passes`` times from the previous errors.
     """
     x = None if start is None else start.x
-    # The first weights are those of the efforts, so that no unit and no strong joint dominates.
+    # The first weights are the inverse variances of efforts, so that no unit and no strong joint
+    # dominates.
     weights = (rows / np.maximum(products[:, -1, -1], 1e-300) * 100.0 if start is None
                else start.weights)
     for _ in range(passes):

@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-# Number of gravities, described and tilted, and of models with cached products.
+# Number of cached gravity vectors (described and tilted), and of models with cached products.
 _KEPT, _KEPT_MODELS = 2, 4
 
 
@@ -75,7 +75,7 @@ class NormalEquations:
         model = (key, tuple(int(k) for k in features))
         if model in self._models:
             return self._models[model]
-        # Most models differ in their features only: those of one gravity are picked of all.
+        # Most models differ in their features only: for one gravity, these are selected from all.
         if key not in self._whole:
             if len(self._whole) == _KEPT:
                 self._whole.clear()
@@ -97,7 +97,7 @@ class NormalEquations:
         out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))
         for j, (rows, products) in enumerate(zip(stack.joints, self._products, strict=True)):
             T, where = selection(stack, rows.columns, features, gravity, tilted)
-            # A column of a model is one of those there are, and of few some parts of others.
+            # Most columns of a model are columns of the stack; a few are combinations of them.
             first = np.append(np.argmax(T == 1.0, axis=0), T.shape[0])
             rest = np.zeros((T.shape[0] + 1, T.shape[1] + 1))
             rest[:-1, :-1], rest[-1, -1] = T, 1.0
@@ -142,7 +142,7 @@ def selection(stack: Stack, columns: IntArray, features: Sequence[int], gravity:
 
 
 def tangents(gravity: FloatArray) -> FloatArray:
-    """Two unit vectors across gravity, shape (2, 3): x and y of an upright base."""
+    """Two unit vectors perpendicular to gravity, shape (2, 3): x and y of an upright base."""
     down = gravity / np.linalg.norm(gravity)
     first = np.eye(3)[int(np.argmin(np.abs(down)))]
     first = first - (first @ down) * down

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Filtered equations of a recording, with the columns of all candidate terms.
 
-An equation of joint j has as columns the effect of each inertial parameter and friction term
-on the effort of that joint, and that effort. All are filtered by the same low-pass and kept
-at twice its cut-off, where errors of neighbouring rows are nearly independent. Models are then
-selected among the columns without reading the recording again.
+The columns of an equation of joint j are the effects of each inertial parameter and friction term
+on the effort of that joint, and that effort. All are filtered by the same low-pass and sampled at
+twice its cut-off, so that errors of neighbouring rows are nearly independent. Models then use some
+of these columns, without reading the recording again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Rows per second as a multiple of the cut-off, which is about the noise bandwidth of the
-#: filter: errors of neighbouring rows then have next to no correlation.
+#: Rows per second as a multiple of the cut-off, which is about the noise bandwidth of the filter:
+#: errors of neighbouring rows are then almost uncorrelated.
 ROWS_PER_CUTOFF = 2.0
 # Samples per filtered piece.
 _PIECE = 4096
@@ -64,10 +64,11 @@ class Stack:
 
     Columns: the 10 nb inertial parameters without gravity, then the effects of 4 nb of them (mass
     and first moment) under unit gravity along x, y and z, then the features: friction ``terms``
-    of each axis. Rows of a joint slower than ``velocity_threshold`` are not used. A width of the
-    smooth sign, ``coulomb_width``, is the only one, otherwise several are prepared. ``loads``,
-    (10 nb,), are the inertial parameters for the loads of the axes, those of the robot if not
-    given. ``like`` is a stack of the same log, with the features and used rows to take over.
+    of each axis. Rows of a joint slower than ``velocity_threshold`` are not used. If
+    ``coulomb_width`` is given, it is the only width of the smooth sign; otherwise several are
+    prepared. ``loads``, (10 nb,), are the inertial parameters for the loads of the axes, those of
+    the robot if not given. ``like`` is a stack of the same log, with the features and used rows to
+    take over.
 
     Attributes
     ----------
@@ -259,7 +260,7 @@ def row_rate(rate: float, cutoff: float) -> float:
 def pieces_of(motion: Motion, cutoff: float) -> Iterator[tuple[slice, IntArray]]:
     """Yield pieces of a motion to filter, and the samples of each that become rows.
 
-    A piece includes as many samples on both sides as the memory of the filter has.
+    A piece includes samples on both sides for the settling of the filter.
     """
     step = round(motion.rate / row_rate(motion.rate, cutoff))
     margin = int(np.ceil(settling(cutoff) * motion.rate))

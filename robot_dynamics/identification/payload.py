@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Payload of an arm, from recordings with it and without it.
 
-A YAML file names the recording without the payload, beside what holds for both::
+A YAML file contains settings of both recordings, and the recording without the payload::
 
     payload:
       without: empty.mcap      # beside the YAML; the other recordings are with the payload
@@ -30,7 +30,7 @@ from robot_dynamics.identification.signals import SignalSettings, low_pass, moti
 from robot_dynamics.model.arrays import FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-# Columns of a relatively smaller length are left out.
+# Relative norm of a column below which it is left out.
 _NEGLIGIBLE = 1e-6
 
 
@@ -133,7 +133,7 @@ def _solved(body: str, whole: FloatArray, efforts: FloatArray, order: IntArray,
     parameters[seen] = fit.x[:size]
     deviations[seen] = np.sqrt(np.diag(fit.covariance))[:size]
     if not parameters[0] > 0.0:
-        raise RecordingError(f'shows a payload of {parameters[0]:.3g} kg', subject=body,
+        raise RecordingError(f'has an estimated payload of {parameters[0]:.3g} kg', subject=body,
                              remedy='check sign and unit of the efforts, and that the arm was '
                                     'identified without the payload')
     return Payload(body, parameters, deviations, float(parameters[0]),

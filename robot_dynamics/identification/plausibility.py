@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of logs and results: units, signs, gravity, readings, and friction that drives.
+"""Checks of logs and results: units, signs, gravity, signals, and negative friction.
 
-A model may predict well and still be dangerous. Efforts of the wrong sign that are nearly all
-friction are predicted well by a friction that drives, and an arm with that friction
-compensation accelerates by itself. Nothing is known of the gravity of a joint that stood still,
-except where it stood.
+A model may predict well and still be dangerous. Efforts with a wrong sign that consist mostly of
+friction are predicted well by negative friction, and with its compensation an arm accelerates by
+itself. For a joint that did not move, gravity is known at its position only.
 """
 
 from __future__ import annotations
@@ -33,15 +32,16 @@ EXPLAINED = 0.5
 LIGHT = 0.05
 #: The bodies must explain this fraction beside friction.
 OF_BODIES = 0.05
-#: Efforts below this multiple of the described ones, or above its inverse, have another unit.
+#: Multiple of the described efforts below which, or above the inverse of which, efforts have
+#: another unit.
 OTHER_UNIT = 0.2
-#: If at least so many joints have efforts off by one common factor, equal within the second
-#: number and beyond the third, they have another unit: wrong masses differ from joint to joint.
+#: Efforts have another unit if at least this number of joints share a factor, equal within the
+#: second number and larger than the third: factors of wrong masses differ between joints.
 MANY, ALIKE, COMMON_UNIT = 3, 0.1, 2.0
-#: Gravity is missing if less than this fraction of it is seen, and if it explains less than
-#: this fraction of the effort.
+#: Gravity is missing if less than this fraction of it is in the efforts, and if it explains less
+#: than this fraction of them.
 NO_GRAVITY = 0.15
-#: Velocities below this multiple of the slope of the positions, or above its inverse, have
+#: Multiple of the slope of positions below which, or above the inverse of which, velocities have
 #: another unit.
 OTHER_VELOCITY_UNIT = 0.5
 #: Positions may exceed the limits by this fraction of their range. Positions that exceed the
@@ -49,20 +49,20 @@ OTHER_VELOCITY_UNIT = 0.5
 BEYOND, DEGREES = 0.05, 8.0
 #: Efforts with fewer levels are coarse.
 LEVELS = 64
-#: Efforts saturate if this fraction of the rows, and so many rows, are at the maximum.
+#: Efforts saturate if this fraction of the rows, and this number of rows, are at the maximum.
 SATURATED, SATURATED_ROWS = 0.01, 20
 #: Largest fraction of rows at standstill, below this fraction of the largest speed.
 STANDS, STILL = 0.3, 0.005
-#: Power of friction that drives, as a fraction of the effort times the speed.
+#: Power of driving (negative) friction, as a fraction of the effort times the speed.
 DRIVES = 0.05
-#: A joint that moved less stood still, rad or m.
+#: Motion below which a joint counts as at rest, rad or m.
 STOOD = 0.02
 #: Largest lag between efforts and positions of one clock, s.
 APART = 0.02
 
 _UNITS = ('set effort.kind with torque_constant and gear_ratio; if efforts are N m, correct the '
           'masses of the description first')
-# Rows of which the levels of efforts are counted.
+# Number of rows in which the levels of efforts are counted.
 _ROWS = 20_000
 
 
@@ -122,8 +122,8 @@ def driving_finding(joint: str) -> Finding:
 def driving_friction(stack: Stack, model: Model) -> tuple[Finding, ...]:
     """Errors for joints that their identified friction drives instead of braking.
 
-    Friction takes power from a joint, whatever its law: an error for each joint with
-    mean(f v) < -`DRIVES` rms(effort) rms(v).
+    Friction of any form dissipates power: an error for each joint with mean(f v) < -`DRIVES`
+    rms(effort) rms(v).
     """
     speed = stack.speeds_of_rows()
     numbers = {feature: stack.first_feature + k for k, feature in enumerate(stack.features)}
@@ -150,7 +150,7 @@ def still_joints(dataset: Dataset) -> tuple[str, ...]:
 
 
 def late_efforts(signals: SignalSettings) -> tuple[Finding, ...]:
-    """Warning if the lag between efforts and positions is that of different clocks."""
+    """Warning if the lag between efforts and positions indicates different clocks."""
     if abs(signals.lag) <= APART:
         return ()
     side = 'after' if signals.lag > 0.0 else 'before'
@@ -169,7 +169,7 @@ def _efforts(dataset: Dataset, robot: Robot) -> list[Finding]:
     required, weight = np.std(gravity + moving, axis=0), np.std(gravity, axis=0)
     for j, name in enumerate(dataset.joint_names):
         falling, swinging, effort, u = (x[free[:, j], j] for x in (gravity, moving, tau, v))
-        # Descriptions of small links are often careless.
+        # Descriptions of small links are often inaccurate.
         if not len(u) or required[j] < LIGHT * np.max(required):
             continue
         speed = max(float(np.sqrt(np.mean(u ** 2))), 1e-9)
@@ -299,7 +299,7 @@ def _effort_readings(dataset: Dataset) -> list[Finding]:
 
 def _standing(dataset: Dataset) -> list[Finding]:
     """Findings on joints that stand still for long, where friction is undetermined."""
-    # Encoders that are sampled faster than they count seem to stand: compare over 50 ms.
+    # Encoders that are sampled faster than they update seem to be at rest, so compare over 50 ms.
     step = max(1, round(0.05 / dataset.period))
     moved = [np.abs(s.position[step:] - s.position[:-step]) for s in dataset.segments
              if len(s.time) > step]

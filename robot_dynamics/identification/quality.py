@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verdict on an identification, and the motions that a better recording needs."""
+"""Verdict on an identification, and motions needed in a better recording."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGE_TILT = 5.0
 VAGUE = 0.3
 
 _PIECE = 3.0
-#: A parameter is determined if the part outside the row space of the motion is smaller.
+#: Part outside the row space of the motion below which a parameter is determined.
 DETERMINED = 1e-3
 # Random states of a motion.
 _STATES = 40
@@ -51,9 +51,9 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
     """Verdict, its reasons, and findings with remedies.
 
     ``base`` and ``structural`` are the base parameters of the recording and of the best motion,
-    ``missing`` those that the recording does not determine, ``known`` findings on the recording
-    and on friction, of which an error makes the verdict poor, and ``still`` joints that stood
-    still.
+    ``missing`` those that the recording does not determine. ``known`` are findings on the
+    recording and on friction; an error among them makes the verdict poor. ``still`` are joints at
+    rest.
     """
     reasons = [f'predicts the other half of the recording with {100 * validation.total:.3g} % '
                f'error, its own with {100 * in_sample.total:.3g} %']
@@ -116,7 +116,7 @@ def _missing_findings(missing: Sequence[Missing], base: BaseParameters, structur
     rigid = 10 * model.robot.n_bodies
     determined = int(np.sum(base.independent < rigid))
     possible = int(np.sum(structural.independent < rigid))
-    # The number may be equal although the combinations differ.
+    # Ranks may be equal although the combinations differ.
     if determined < possible:
         yield Finding(Severity.WARNING, 'recording',
                       f'determines {determined} of {possible} combinations of inertial '
@@ -145,7 +145,7 @@ def worst_pieces(stack: Stack, residual: FloatArray, order: IntArray
 
 def missing_motion(model: Model, base: BaseParameters, structural: BaseParameters,
                    terms: Sequence[str] = ()) -> tuple[Missing, ...]:
-    """Base parameters that a recording does not determine, by the simplest motion that would.
+    """Undetermined base parameters, and the simplest motion that would determine them.
 
     ``base`` and ``structural`` are those of the recording and of the best motion, the latter with
     the joint terms ``terms``.
@@ -153,7 +153,7 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
     dynamics = Dynamics(model.robot.with_gravity(model.gravity))
     names = model.names
     place = {name: k for k, name in enumerate(names)}
-    # Terms that the model does not have are not required.
+    # Terms that are not in the model are not required.
     common = [k for k, name in enumerate(structural.names) if name in place]
     columns = [place[structural.names[k]] for k in common]
     rigid = 10 * model.robot.n_bodies
@@ -181,7 +181,7 @@ def missing_motion(model: Model, base: BaseParameters, structural: BaseParameter
 
 
 def _motions(joints: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield simple motions in words, and the joints that move in them."""
+    """Yield descriptions of simple motions, and the joints that move in them."""
     yield 'hold the arm still in many different poses', ()
     for j, name in enumerate(joints):
         yield f'swing {name} to and fro with changing speed, the others in several poses', (j,)

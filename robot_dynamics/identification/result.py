@@ -25,7 +25,7 @@ GOOD, FAIR, POOR = 'good', 'fair', 'poor'
 
 @dataclass(frozen=True)
 class Missing:
-    """Parameters that the recording does not determine, and a motion that would."""
+    """Parameters that the recording does not determine, and a motion that would do so."""
 
     parameters: tuple[str, ...]
     motion: str
@@ -91,16 +91,16 @@ class Identification:
         Base parameters by least squares without a prior, and their covariance, which accounts
         for correlated errors of neighbouring samples.
     structural_rank : int
-        Number of base parameters of bodies and armatures for the best motion.
+        Number of structural base parameters of bodies and armatures.
     estimator : str
         Estimator of `model`.
     in_sample, validation : Residuals
-        Errors on the rows of the fit, and of each half of the recording predicted from the
-        other half, with every selection made on that other half.
+        Errors on the rows of the fit, and errors of each half of the recording predicted from the
+        other half, with all selections made on that other half.
     signals : SignalSettings
         Filters and lag.
     tilt : ndarray, shape (2,)
-        Angles of gravity against the description, rad.
+        Angles of gravity relative to the description, rad.
     choices : tuple of Choice
         Selected settings and the reasons.
     findings : tuple of Finding

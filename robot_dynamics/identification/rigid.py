@@ -63,7 +63,7 @@ from robot_dynamics.model.robot import Robot
 BLOCKS = 12
 #: Relative residual below which a column of a recording is dependent.
 RECORDED_TOLERANCE = 1e-5
-#: Least motion of an arm that is not at rest, rad or m.
+#: Least motion of a moving arm, rad or m.
 LEAST_MOTION = 1e-3
 #: Cut-off of instruments relative to that of the motion.
 INSTRUMENTS = 1.0 / WIDER
@@ -85,8 +85,8 @@ class EstimateSettings:
     friction : str or sequence of str
         ``auto``, the name of a family, or terms; see `robot_dynamics.identification.friction`.
     armature : bool or 'auto'
-        Whether efforts are those of motors, which also accelerate their rotors, and not of torque
-        sensors behind the gears.
+        Whether efforts include the acceleration of rotors: True for efforts of motors, False for
+        torque sensors behind the gears.
     gravity : {'auto', 'estimate', 'known'}
         Whether the direction of gravity in the base frame is estimated.
     strength : float, optional
@@ -172,7 +172,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     robot : Robot
         Its description, with correct kinematics.
     settings : EstimateSettings, optional
-        Settings that are not to be selected from the data.
+        Settings; those not given are selected from the data.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     doubted = ('armature',) if settings.armature == 'auto' else ()
     selector = ModelSelector(stack, BLOCKS, always, families, doubted)
     if np.min(np.sum(selector.normal.counts, axis=1)) < 1.0:
-        raise RecordingError(f'has {len(stack.time)} equations per joint, none in some of its '
+        raise RecordingError(f'has {len(stack.time)} equations per joint, and none in some of its '
                              f'{BLOCKS} parts', subject=dataset.source,
                              remedy='record longer, or lower velocity_threshold')
     clock.tick('equations')
@@ -246,7 +246,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         fewer = essential(replace(equations, W=equations.W[:, base.independent]),
                           CORRELATION * stack.rate)
     clock.tick('estimation')
-    # A term that was not kept is not expected of any motion.
+    # Terms that were not kept are not required of a motion.
     always = tuple(term for term in always if term not in doubted
                    or any(feature.term == term for feature in whole.model.features))
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
@@ -271,18 +271,18 @@ def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> N
     low, high = dataset.extremes
     moved = high - low
     if np.max(moved) < LEAST_MOTION:
-        raise RecordingError('shows an arm at rest', subject=dataset.source,
+        raise RecordingError('has no motion', subject=dataset.source,
                              remedy='record it while it moves')
     moving = [(name, one) for name, one, size in zip(dataset.joint_names, effort.T, moved,
                                                      strict=True) if size >= LEAST_MOTION]
     idle = [name for name, one in moving
             if not np.any(one) and (driven is None or name in driven)]
     if idle:
-        raise RecordingError('moves and has no efforts but zeros', subject=', '.join(idle),
+        raise RecordingError('moves, but all its efforts are zero', subject=', '.join(idle),
                              remedy='record its effort or current, or leave it out of joints')
     stuck = [name for name, one in moving if np.any(one) and not np.ptp(one) > 0.0]
     if stuck:
-        raise RecordingError('moves while its effort stays the same', subject=', '.join(stuck),
+        raise RecordingError('moves, but its effort is constant', subject=', '.join(stuck),
                              remedy='record the effort or current that moves it, or leave it out '
                                     'of joints')
 
@@ -340,8 +340,8 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
                   ) -> tuple[BaseParameters, LinearFit]:
     """Base parameters of a recording and their least-squares estimate, without a prior.
 
-    An estimator other than `ESTIMATORS` counts as weighted least squares. The weights of the
-    selected model determine in which rows the base is found.
+    An estimator other than `ESTIMATORS` counts as weighted least squares. The base is computed
+    with the weights of the selected model.
     """
     equations = model_equations(stack, chosen)
     R, owner = triangles(equations.W, equations.joint)
@@ -369,14 +369,14 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
     found = fit_consistent(H, h, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
                            chosen.fit.x)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
-    # Hermitian, so that rounding makes no variance negative.
+    # Hermitian pseudo-inverse, so that rounding makes no variance negative.
     covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale, rcond=1e-13,
                                 hermitian=True) * np.outer(scale, scale)
     if estimator == 'consistent':
         return chosen.model, covariance
-    # The set of parameters nearest to the description that has these base parameters.
+    # The parameters nearest to the description with these base parameters.
     start = np.concatenate([selector.stack.robot.parameters, np.zeros(len(chosen.features))])
-    # The rest is left to friction and rotors, which the description does not contain.
+    # The difference is assigned to friction and rotors, which the description does not contain.
     freedom = np.ones(len(start))
     freedom[selector.stack.n_rigid:] = 1e3
     B = base.matrix
@@ -387,10 +387,10 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
 
 def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[str, ...]]
               ) -> None:
-    """Use the equations at stops of joints that obey the model of all other equations.
+    """Use the equations near limits that agree with the model fitted to all other equations.
 
-    Such an arm is held near a limit by its motors, or turns there. The first family of friction
-    terms is used.
+    Such joints are held near a limit by their motors, or reverse there. The first family of
+    friction terms is used.
     """
     if not np.any(stack.on_stops):
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selects cut-off, source of velocities and lag of efforts by predictions of the raw efforts."""
+"""Selection of cut-off, source of velocities and lag of efforts by predictions of raw efforts."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ LONGEST_VELOCITY_LAG, CLEAR = 0.5, 0.5
 SOURCE_GAIN = 0.02
 #: Required relative improvement by a lag.
 LAG_GAIN = 0.01
-#: Fraction of that improvement that the remaining lag must promise, as a fit takes most of it.
+#: Fraction of that improvement expected of the remaining lag, because a fit absorbs most of a lag.
 HOPELESS = 0.01
-#: Measured velocities are tried at cut-offs where those of positions have at most this multiple
-#: of the least squared error.
+#: Measured velocities are tried at cut-offs at which differentiated positions have at most this
+#: multiple of the least squared error.
 NEAR = 4.0
 #: Largest plausible lag, s.
 LARGEST_LAG = 0.1
@@ -101,7 +101,7 @@ class SignalSelector:
         if lag is not None:
             return replace(best, lag=lag), tuple(choices)
         if self.dataset.n == 1:
-            # A single joint does not separate a common lag from its friction.
+            # With a single joint, a lag cannot be separated from friction.
             note = Choice('lag of efforts', '0', 'one joint does not separate lag and friction')
             return best, (*choices, note)
         best, note = self._with_lag(best)
@@ -142,7 +142,7 @@ class SignalSelector:
             if not len(out[-1][0]):
                 raise RecordingError('is too short for a selection', subject=self.dataset.source,
                                      remedy='record some more seconds')
-        # Once known, the remaining errors weight the joints.
+        # Joints are weighted by their remaining errors, once known.
         if self._joint_weights is None:
             self._joint_weights = 1.0 / np.maximum(np.mean(
                 np.concatenate([error for error, _, _ in out]) ** 2, axis=0), 1e-12)
@@ -150,10 +150,11 @@ class SignalSelector:
 
     def _errors(self, model: Model, motion: Motion, segment, settings: SignalSettings,
                 middle: float, late: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-        # Equations are filtered at the cut-off, and so is what they predict.
+        # Equations and their predictions are filtered at the cut-off.
         predicted = low_pass(model.efforts(motion), motion.rate, settings.cutoff, settings.order)
         slope = derivative(predicted, motion.rate)
-        # The prediction is smooth and may be interpolated; measurements would lose noise.
+        # The prediction is smooth and can be interpolated; interpolation would reduce the noise of
+        # measurements.
         at = segment.time - settings.lag
         kept = ((segment.time >= middle) == late) & (at >= motion.time[0] + TRIM) \
             & (at <= motion.time[-1] - TRIM)
@@ -185,7 +186,8 @@ class SignalSelector:
             if not steps and fall < HOPELESS * LAG_GAIN * before:
                 return settings, none
             step = float(np.sum(lags * information) / np.sum(information))
-            # A fit takes a constant fraction of the lag: the rest shrinks geometrically.
+            # A fit absorbs a constant fraction of the lag, so that the remainder decreases
+            # geometrically.
             ratio = step / steps[-1] if len(steps) % 2 else 0.0
             steps.append(step)
             trial = replace(trial, lag=trial.lag + step / (1.0 - np.clip(ratio, 0.0, 0.9)))
@@ -210,7 +212,7 @@ def preferred(candidates: Sequence[SignalSettings], scores: Sequence[float]) -> 
 
 
 def excerpt(dataset: Dataset) -> Dataset:
-    """Beginning of a long log, as much as the selection uses."""
+    """Beginning of a long log, up to the length that the selection uses."""
     return dataset if dataset.count <= MOST_ROWS else _beginning(dataset)
 
 

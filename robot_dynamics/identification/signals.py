@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Zero-phase filters, derivatives and even grids of signals, and the motions of a log by them.
+"""Zero-phase filters, derivatives and even grids of signals, and filtered motions of a log.
 
-The cut-off is found from the spectrum of the positions: the motion of the arm ends where the
-noise of the encoders begins.
+The cut-off follows from the spectrum of the positions: it is the frequency above which encoder
+noise exceeds the motion of the arm.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from robot_dynamics.identification.dataset.dataset import Dataset, Segment, reme
 from robot_dynamics.identification.dataset.settings import require_choice, require_number
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 
-#: Order of the Butterworth filter; run forwards and backwards it falls off twice as fast.
+#: Order of the Butterworth filter; forwards and backwards, its slope is twice as steep.
 ORDER = 4
-#: Cut-offs above this fraction of the sampling rate do not filter.
+#: Fraction of the sampling rate above which a cut-off has no effect.
 _ALL = 0.45
 #: Ways to differentiate, by name.
 METHODS = ('central', 'first_order', 'savitzky_golay')
@@ -36,13 +36,13 @@ _PIECE, _MARGIN = 65536, 32
 WIDER = 3.0
 #: Sampling rate of motions as a multiple of the cut-off.
 SAMPLES = 24.0
-#: Left out at both ends of a segment, where filters and presliding settle, s; and its largest
-#: fraction of the segment.
+#: Time left out at both ends of a segment, in which filters and presliding settle, s; and its
+#: largest fraction of the segment.
 TRIM, TRIM_SHARE = 0.5, 0.1
 #: Largest order of a filter, and largest lag of efforts, s.
 LARGEST_ORDER, LARGEST_LAG = 12, 10.0
 
-# Motions made last of each log, shared by equations, friction and charts.
+# Number of cached motions of each log, shared by equations, friction and charts.
 _MADE: WeakKeyDictionary[Dataset, tuple[SignalSettings, tuple[Motion, ...]]] = WeakKeyDictionary()
 #: Ratio of power to noise of a frequency of the motion.
 ABOVE_NOISE = 10.0
@@ -66,7 +66,7 @@ class SignalSettings:
     velocity: str = 'position'
     #: Cut-off of the motion as a multiple of that of the equations.
     wider: float = WIDER
-    #: Lag of efforts behind the positions they belong to, s.
+    #: Lag of efforts behind the corresponding positions, s.
     lag: float = 0.0
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class SignalSettings:
 class Motion:
     """Motion and efforts of one segment on an even grid of times, s, (N,), with a rate in Hz.
 
-    q, v and a, (N, n), are filtered; efforts, (N, n), lack the frequencies above the rate.
+    q, v and a, (N, n), are filtered; efforts, (N, n), are band-limited to the rate.
     """
 
     time: FloatArray
@@ -105,7 +105,7 @@ class Motion:
 def motions_of(dataset: Dataset, settings: SignalSettings) -> tuple[Motion, ...]:
     """Motion of each segment of a log.
 
-    The motions made last are cached for each log; they must not be written to.
+    The latest motions of each log are cached and must not be written to.
     """
     made = _MADE.get(dataset)
     if made is None or made[0] != settings:
@@ -160,8 +160,8 @@ def cutoff_of(dataset: Dataset) -> float:
 
     The noise of a joint is the median power of the upper half of its frequencies; its motion ends
     at the first frequency with less than `ABOVE_NOISE` times that power. The cut-off is reached
-    at the fraction `SHARE` of the power of the acceleration, for the fastest joint, but at most
-    at twice the median over the joints: a single vibrating joint must not decide.
+    at the fraction `SHARE` of the power of the acceleration, for the fastest joint, but at most at
+    twice the median over the joints, so that a single vibrating joint does not determine it.
     """
     frequency, power = spectrum(dataset)
     ends = []
@@ -182,9 +182,9 @@ def cutoff_of(dataset: Dataset) -> float:
 def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> FloatArray:
     """Signals along the first axis filtered by a zero-phase Butterworth low-pass, shape (N, ...).
 
-    The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)). From a
-    cut-off, Hz, of 0.45 of the rate on nothing is filtered. The first and last 1 / cutoff seconds
-    depend on the assumed continuation of the signal.
+    The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)). With a
+    cut-off, Hz, of 0.45 of the rate or more, signals are not filtered. The first and last 1 /
+    cutoff seconds depend on the assumed continuation of the signal.
     """
     require_number('cutoff', cutoff, 'give a frequency in Hz', closed=False)
     require_number('order', order, 'give 4', 1, LARGEST_ORDER, whole=True)
@@ -225,7 +225,7 @@ def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: i
     Parameters
     ----------
     x : ndarray, shape (N, ...)
-        Signals, filtered except for ``savitzky_golay``, which filters by itself.
+        Signals; filter them first, except for ``savitzky_golay``, which is a filter itself.
     rate : float
         Sampling rate, Hz.
     method : {'central', 'first_order', 'savitzky_golay'}
@@ -270,7 +270,7 @@ def grid(time: FloatArray, period: float) -> FloatArray:
 def evenly(time: FloatArray, x: FloatArray, period: float, *, smooth: bool = True) -> FloatArray:
     """Signals, (N, n), at strictly increasing times on the even `grid`, shape (M, n).
 
-    By cubic splines, for positions; otherwise by lines, for efforts, which jump.
+    By cubic splines for positions, or by linear interpolation for efforts, which may jump.
     """
     at = grid(time, period)
     if len(at) == len(time) and np.max(np.abs(time - at)) < _EVEN * period:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints at mechanical stops, with contact forces that are not part of any model.
 
-A stop acts on its own joint only. The equations of that joint are unusable then; those of
-all other joints hold. A joint is at a stop if it stands still at, or beyond, a limit of the
+A stop acts on its own joint only. Equations of that joint are then unusable, but those of all
+other joints are valid. A joint is at a stop if it is at rest at, or beyond, a limit of the
 description.
 """
 
@@ -16,20 +16,20 @@ from robot_dynamics.identification.signals import Motion, lasting, widened
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Distance to a limit at which a joint is at it: fraction of its range, or rad or m.
+#: Distance within which a joint is at a limit: fraction of its range, or rad or m.
 NEAR, NEAREST = 0.02, 0.02
 #: Speed of standstill: fraction of the RMS speed, or rad/s or m/s; and its least duration, s.
 STILL, STILLEST, LONG = 0.05, 0.005, 0.3
 #: A limit exceeded by more than this fraction of the range, or this distance, is not a stop.
 PASSED, PASSED_LEAST = 0.05, 0.05
-#: Left out around a contact because of the filter, in 1 / cut-off.
+#: Time left out around a contact because of the filter, in 1 / cut-off.
 AROUND = 2.0
 
 
 def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     """Lower and upper stop of each joint, (n,) each, rad or m; infinite without a stop.
 
-    A limit that the log exceeds by far is not a stop, nor is one that the log never came near.
+    A limit that the log exceeds by far, or never comes near, is not a stop.
     """
     lower, upper = robot.limits.lower.copy(), robot.limits.upper.copy()
     low, high = dataset.extremes
@@ -37,7 +37,7 @@ def stops_of(robot: Robot, dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     span = np.where(bounded, upper - lower, 0.0)
     most = np.maximum(PASSED * span, PASSED_LEAST)
     near = np.maximum(NEAR * span, NEAREST)
-    # A limit that the log never reached could only be exceeded by overshoot of the filters.
+    # A limit that the log never reached can only be exceeded by overshoot of the filters.
     lower[~bounded | (low < lower - most) | (low > lower + near)] = -np.inf
     upper[~bounded | (high > upper + most) | (high < upper - near)] = np.inf
     return lower, upper

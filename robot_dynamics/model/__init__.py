@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots: bodies, joints, frames and inertial parameters, and the files they are read from.
 
-Names are loaded on first use, so that a module of types costs nothing else.
+Names are loaded on first use, so that importing a type does not load the readers.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-#: No length, mass or inertia of a robot is this large, in SI units.
+#: Upper limit of plausible lengths, masses and inertias, in SI units.
 MAX_MAGNITUDE = 1e12
 
-# Kinds of numpy's types that hold real numbers: truth values, integers, floats.
+# NumPy kinds of real numbers: bool, integer, float.
 _REAL = 'biuf'
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -29,9 +29,8 @@ _LARGEST = float(np.finfo(np.float64).max)
 def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers') -> FloatArray:
     """Float64 array of real numbers of any shape; the argument itself if it is one already.
 
-    numpy would also convert the real part of a complex number, a date, the text ``'1'``,
-    None (into nan), and values under a mask; these are a `DimensionError` here, which names
-    the subject and the remedy. So are rows of different lengths.
+    Complex numbers, dates, text such as ``'1'``, None, masked values and rows of different
+    lengths, most of which NumPy would convert, raise a `DimensionError` with subject and remedy.
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return np.asarray(value, dtype=np.float64)
@@ -51,7 +50,7 @@ def real_array(value: ArrayLike, subject: str, remedy: str = 'give real numbers'
 
 
 def is_positive(value: Any) -> bool:
-    """Whether a value is a positive number that a float can hold; True does not count."""
+    """Whether a value is a positive finite float or integer; a bool is not."""
     number: Any = value  # Comparison alone: an integer can be too large for a float.
     return (isinstance(value, Real) and not isinstance(value, bool)
             and bool(0.0 < number <= _LARGEST))
@@ -76,7 +75,7 @@ def shaped_array(value: ArrayLike, tail: tuple[int, ...], subject: str) -> Float
 
 def frozen_array(value: ArrayLike, shape: tuple[int, ...], subject: str, *,
                  finite: bool = True) -> FloatArray:
-    """Read-only float64 copy, if it has the shape and, where asked for, is finite."""
+    """Read-only float64 copy, after a check of its shape and, optionally, of finite values."""
     remedy = f'give real numbers of shape {shape}'
     array = np.array(real_array(value, subject, remedy))
     if array.shape != shape:
@@ -107,7 +106,7 @@ def store(owner: Any, name: str, value: Any) -> None:
 class Rebuilt:
     """A frozen dataclass with copies and pickles built by its constructor.
 
-    So the checks run again, and arrays stay read-only, which numpy alone does not ensure.
+    The checks run again, and arrays stay read-only, which NumPy does not ensure for copies.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a described tree to the fields of a `Robot`: lumping, locking, coupling, limits.
+"""Fields of a `Robot` from a described tree: lumping, locking, coupling, limits.
 
-Rigidly joined links become one body. Its inertial parameters are the sum of
-those of its links, each expressed in the frame of the link that the moving joint
-carries; links that stand still with the base do not enter.
+Rigidly joined links become one body. Its inertial parameters are the sum of those of its links,
+expressed in the frame of the link that the moving joint carries. Links fixed to the base are left
+out.
 
-A zero or missing effort or velocity limit is common in real descriptions. It is
-neither "unlimited", which could break an arm, nor a limit of zero, which would
-clamp every command: it becomes nan, and a program that needs the limit has to require it.
+A zero or missing effort or velocity limit is common in real descriptions. It becomes nan:
+"unlimited" could break an arm, and zero would clamp every command. A program that needs the limit
+has to require it.
 
-The position range of a joint is the ``<limit>`` written for it, narrowed by the
-soft limits of a ``<safety_controller>`` as ros2_control does it (soft limits without a
-range between them are ignored), and by the reach of the joints that mimic it. So is
-the speed; the effort is not, because a joint that follows has no drive of its own.
+The position range of a joint is the ``<limit>`` written for it, narrowed by the soft limits of a
+``<safety_controller>`` as in ros2_control (empty soft ranges are ignored), and by the ranges of
+the joints that mimic it. Speed limits are narrowed likewise, but effort limits are not, because a
+mimic joint has no drive of its own.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ from robot_dynamics.model.robot_data import Frame, JointLimits, RobotData
 
 #: Largest number of moving bodies: the coupling matrix grows with its square.
 MAX_BODIES = 500
-#: Acceleration of free fall where the caller gives none, m/s^2.
+#: Default acceleration of free fall, m/s^2.
 GRAVITY = (0.0, 0.0, -9.81)
 
 # Some exporters write the largest float for "no limit".
 _NO_LIMIT = 1e15
-# Limits that differ by rounding are the same.
+# Relative difference below which limits count as equal.
 _ROUNDING = 1e-9
 _UNDESCRIBED = LimitDescription(-math.inf, math.inf, math.nan, math.nan)
-# A zero of the mass matrix comes out as the rounding of the terms that cancel in it.
+# Rounding of an entry of the mass matrix in which terms cancel.
 _CANCELLED = 1e-12
-# Below this scaled eigenvalue a combination of joints counts as moving nothing.
+# Scaled eigenvalue below which a combination of joints counts as moving no inertia.
 _SINGULAR = 1e-11
-# Number of poses: a singularity of one pose is not one of the model.
+# Number of poses, because a singularity of one pose is not one of the model.
 _TRIALS = 3
 
 
 def robot_fields(tree: RobotTree, *, gravity: ArrayLike = GRAVITY,
                  findings: Sequence[Finding] = (), **choice: Any) -> dict[str, Any]:
-    """Fields of the `Robot` that a description stands for; findings of the reader come first.
+    """Fields of the `Robot` of a description; findings of the reader come first.
 
     Gravity is in the frame of the base link, m/s^2; the choice of joints that move is that
     of `robot_dynamics.model.description.select`.
@@ -145,7 +145,7 @@ def _inertia(tree: RobotTree, bodies: _Bodies) -> tuple[FloatArray, list[Finding
     lumped = np.zeros((len(bodies.joints), 10))
     np.add.at(lumped, [frame.body for _, frame in moving],
               transform_parameters(described, poses[:, :3, :3], poses[:, :3, 3]))
-    # A positive definite pseudo-inertia needs no closer look.
+    # A positive definite pseudo-inertia needs no further check.
     doubtful = np.linalg.eigvalsh(pseudo_inertia(described))[:, 0] <= 0.0
     found = (_impossible(moving[k][0].name, described[k]) for k in np.flatnonzero(doubtful))
     return lumped, [finding for finding in found if finding is not None]
@@ -165,7 +165,7 @@ def _impossible(link: str, parameters: FloatArray) -> Finding | None:
 
 
 def _massless_bodies(robot: RobotData, singular: Sequence[Finding]) -> list[Finding]:
-    """Remarks about bodies without inertia that no warning names already."""
+    """Remarks about bodies without inertia that no warning has named yet."""
     if not np.any(robot.inertial_parameters):
         return []
     warned = {finding.subject for finding in singular}
@@ -202,8 +202,9 @@ def _reflected(coupling: FloatArray, joints: Sequence[JointDescription], coeffic
 
     With v_bodies = S v and one driving coordinate in each row of S, viscous torques
     S^T D S v and inertias S^T A S a have the diagonal ``sum_i S_ij^2 d_i``, and
-    Coulomb torques S^T f sign(S v) the factor ``sum_i |S_ij| f_i``. A joint of several
-    coordinates has none: one number cannot be its friction along and about axes.
+    Coulomb torques S^T f sign(S v) have the coefficient ``sum_i |S_ij| f_i``. Joints of several
+    coordinates have no coefficients, since one number cannot describe friction along and about
+    axes.
     """
     values = [getattr(joint, coefficient) if joint.kind.has_coordinate else 0.0
               for joint in joints]
@@ -220,7 +221,7 @@ def _ignored(joints: Sequence[JointDescription]) -> list[Finding]:
 
 
 def _base_findings(tree: RobotTree, base: str) -> list[Finding]:
-    """A warning where the base link is tilted against the root of the description."""
+    """A warning if the base link is tilted relative to the root of the description."""
     pose = np.eye(4)
     carrying = {joint.child: joint for joint in tree.joints.values()}
     link = base
@@ -249,7 +250,7 @@ class _Range:
     findings: list[Finding] = field(default_factory=list)
 
     def narrow(self, lower: float, upper: float, why: str, impossible: Finding) -> None:
-        """Take the tighter limits and note why; or note that they leave no range."""
+        """Use the tighter limits and note the reason, or note that no range remains."""
         tighter = (lower > self.lower + _ROUNDING * max(1.0, abs(lower))
                    or upper < self.upper - _ROUNDING * max(1.0, abs(upper)))
         if not tighter:
@@ -297,7 +298,7 @@ def _joint_limits(selection: Selection) -> tuple[JointLimits, list[Finding]]:
 
 
 def _own_range(joint: JointDescription) -> _Range:
-    """Range and speed of a joint alone; a continuous one has no range, limits or not."""
+    """Range and speed of a joint by itself; a continuous joint has no range even with limits."""
     written = joint.limit or _UNDESCRIBED
     lower = -math.inf if written.lower <= -_NO_LIMIT else written.lower
     upper = math.inf if written.upper >= _NO_LIMIT else written.upper
@@ -319,7 +320,7 @@ def _own_range(joint: JointDescription) -> _Range:
 
 
 def _keep_soft(reach: _Range, lower: float, upper: float) -> None:
-    """Narrow a range to its soft limits; equal soft limits stand for none."""
+    """Narrow a range to its soft limits; equal soft limits mean none."""
     written = f'soft limits {lower:g} to {upper:g}'
     remedy = 'correct its <safety_controller>; they are ignored'
     if math.isnan(lower) or math.isnan(upper):
@@ -352,7 +353,7 @@ def _let_follow(reach: _Range, follower: JointDescription, multiplier: float, of
 
 
 def _usable(value: float) -> float:
-    """A limit of velocity or effort, or nan where the number limits nothing real."""
+    """A limit of velocity or effort, or nan for an unusable number."""
     return value if 0.0 < value < _NO_LIMIT else math.nan
 
 
@@ -372,7 +373,7 @@ def singular_directions(robot: RobotData) -> list[Finding]:
     """A warning for every joint that makes the mass matrix singular; one if no body has inertia.
 
     Inverse dynamics still works; forward dynamics, simulation and linearisation do not.
-    The mass matrix is evaluated at a few random poses, the same ones every time.
+    The mass matrix is evaluated at a few random poses, the same at every call.
     """
     if not np.any(robot.inertial_parameters):
         return [Finding(Severity.WARNING, robot.name,
@@ -406,10 +407,10 @@ def _finding(robot: RobotData, joint: int, *, alone: bool) -> Finding:
 
 
 def _in_null_space(mass: FloatArray, heavy: BoolArray) -> BoolArray:
-    """Joints that move inertia alone, but can move together without moving any."""
+    """Joints that each move inertia, but can move together without moving any."""
     moving = np.flatnonzero(heavy)
     scaling = 1.0 / np.sqrt(np.diag(mass)[moving])
-    # One factor after the other: of the smallest inertias there are, their product overflows.
+    # One factor after the other, because for very small inertias their product overflows.
     scaled = mass[np.ix_(moving, moving)] * scaling[:, None] * scaling
     values, vectors = np.linalg.eigh(scaled)
     involved = np.zeros(len(mass), dtype=bool)
@@ -462,7 +463,7 @@ def _about_base(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray
         joint = robot.placements[k] if parent < 0 else poses[parent] @ robot.placements[k]
         poses[k] = joint @ joint_motion(kind, axis, robot.link_offsets[k],
                                         q_bodies[coordinates.positions(k)])
-        # A single axis is the same before and after the motion, but not its origin.
+        # The motion of a joint does not change its axis, but its origin.
         frame = joint if kind.has_one_coordinate else poses[k]
         slides, along = directions(kind, axis)
         turned = along @ frame[:3, :3].T
@@ -472,7 +473,7 @@ def _about_base(robot: RobotData, q: FloatArray) -> tuple[FloatArray, FloatArray
         rows[~slides, :3, 3] = np.cross(frame[:3, 3], turned[~slides])
     turn = np.swapaxes(poses, 1, 2)
     parameters = robot.inertial_parameters
-    # As a pseudo-inertia, but with every term of its differences by its magnitude.
+    # As a pseudo-inertia, but with the magnitudes of all terms of its differences.
     tensors, sizes = np.abs(inertia_matrix(parameters)), np.abs(pseudo_inertia(parameters))
     half_trace = 0.5 * np.trace(tensors, axis1=1, axis2=2)[:, None, None]
     sizes[:, :3, :3] = half_trace * np.eye(3) + tensors

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot as described in a file: its links and joints, and which of them move.
 
-Every reader produces a `RobotTree`. `select` chooses its joints that move, follow others or
-are held, and `robot_dynamics.model.assembly` makes a `Robot` of them.
+Every reader produces a `RobotTree`. `select` determines which joints move, follow others or are
+held, and `robot_dynamics.model.assembly` makes a `Robot`.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from robot_dynamics.model.joints import (
     neutral,
 )
 
-# Name of the joint of a floating base, and of the link that stands still.
+# Names of the joint of a floating base, and of its fixed link.
 _FLOATING_BASE, _WORLD = 'floating_base', 'world'
-# No mimic joint of a robot has a larger ratio or offset.
+# Largest plausible ratio or offset of a mimic joint.
 _MAX_RATIO = 1e9
-# No joint of a robot has a larger position, rad or m.
+# Largest plausible position of a joint, rad or m.
 _FARTHEST = 1e9
 
 
 class JointKind(Enum):
-    """How a joint lets its child move, fixed joints included."""
+    """Kind of motion of a joint, including fixed joints."""
 
     REVOLUTE = 'revolute'
     CONTINUOUS = 'continuous'
@@ -100,8 +100,8 @@ class LinkDescription:
 class JointDescription:
     """A joint from its parent to its child link, with the geometry that `Robot` documents.
 
-    The soft range, rad or m, is where controllers have to keep the joint; nan stands for a
-    text that is not a number.
+    Controllers have to keep the joint within the soft range, rad or m; nan stands for a text that
+    is not a number.
     """
 
     name: str
@@ -188,7 +188,7 @@ def check_tree(tree: RobotTree) -> None:
                                  subject=joint.name, remedy='add the link or correct its name; '
                                                             + one_of(tree.links, link))
         if joint.child in carried:
-            raise ModelError(f'is the child of two joints, {carried[joint.child]!r} and '
+            raise ModelError(f'must be the child of one joint, got {carried[joint.child]!r} and '
                              f'{joint.name!r}', subject=joint.child,
                              remedy='open the loop: a robot is a tree, and every link but the '
                                     'root has one parent')
@@ -205,10 +205,11 @@ def check_tree(tree: RobotTree) -> None:
 
 @dataclass(frozen=True)
 class Drive:
-    """How a joint follows the coordinates: q_joint = multiplier * q_of(joint) + offset.
+    """Dependence of a joint on the coordinates: q_joint = multiplier * q_of(joint) + offset.
 
-    An independent joint follows itself, by 1 and 0; ``joint`` is None for a joint that is held
-    at ``offset``, rad or m. A joint of several coordinates is independent or is held.
+    An independent joint follows itself with multiplier 1 and offset 0; ``joint`` is None for a
+    joint that is held at ``offset``, rad or m. Joints of several coordinates are independent or
+    held.
     """
 
     joint: str | None
@@ -261,12 +262,12 @@ def _base(tree: RobotTree, base_link: str | None) -> str:
 
 
 def _on_floating_base(tree: RobotTree, base: str) -> tuple[RobotTree, str]:
-    """The tree with a link on a floating joint from a new link, the world; and its name."""
+    """The tree with its base on a floating joint from a new link, the world; and its name."""
     for joint in tree.joints.values():
         if (joint.kind is JointKind.FLOATING and joint.parent == base
                 and tree.links[base].parameters is None):
             raise ModelError('is a floating base already', subject=joint.name,
-                             remedy='leave floating_base out')
+                             remedy='omit floating_base')
     world, name = _unused(_WORLD, tree.links), _unused(_FLOATING_BASE, tree.joints)
     floating = JointDescription(name, JointKind.FLOATING, world, base, np.eye(4))
     others = {key: joint for key, joint in tree.joints.items() if joint.child != base}
@@ -374,7 +375,7 @@ def _chosen(tree: RobotTree, below: Sequence[JointDescription], joints: Sequence
 
 def _drives(tree: RobotTree, below: Iterable[JointDescription], independent: Container[str],
             held: Mapping[str, float | tuple[float, ...]]) -> dict[str, Drive]:
-    """How each joint follows the independent ones, through chains of mimic joints."""
+    """Drive of each joint by the independent ones, through chains of mimic joints."""
     drives: dict[str, Drive] = {}
     for joint in below:
         chain: list[JointDescription] = []
@@ -388,7 +389,7 @@ def _drives(tree: RobotTree, below: Iterable[JointDescription], independent: Con
                 if len(chain) > len(tree.joints):
                     raise ModelError('mimics itself, directly or through others',
                                      subject=joint.name,
-                                     remedy='remove one of the <mimic> elements of the circle')
+                                     remedy='remove one of the <mimic> elements of the loop')
                 joint = _followed(tree, joint, joint.mimic)
         drive = drives[joint.name]
         for follower in reversed(chain):
@@ -418,7 +419,7 @@ def _follow(joint: JointDescription, drive: Drive) -> Drive:
     multiplier = joint.mimic.multiplier * drive.multiplier
     offset = joint.mimic.multiplier * drive.offset + joint.mimic.offset
     if not (abs(multiplier) < _MAX_RATIO and abs(offset) < _MAX_RATIO):
-        raise ModelError(f'follows by a ratio of {multiplier:g} and an offset of {offset:g}, '
+        raise ModelError(f'has a ratio of {multiplier:g} and an offset of {offset:g}, '
                          'which no mechanism has', subject=joint.name,
                          remedy='correct its <mimic> element')
     return Drive(None if multiplier == 0.0 else drive.joint, multiplier, offset)

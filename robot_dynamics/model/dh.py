@@ -8,9 +8,9 @@ the near end, on the link's own joint axis::
     standard   T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha)
     modified   T_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)
 
-with the joint variable added to theta of a revolute and to d of a prismatic row. The
-symbols are the same, but the link frames, and so the centres of mass, differ. A table
-has to name its convention, because its numbers do not show it.
+with the joint variable added to theta of a revolute and to d of a prismatic row. The symbols are
+the same, but the link frames, and therefore the centres of mass, differ. The numbers do not show
+the convention, so a table must name it.
 
 References
 ----------
@@ -54,7 +54,7 @@ from robot_dynamics.model.dh_fields import (
 TOOL_FRAME = 'tool'
 #: Largest number of rows.
 MAX_ROWS = 200
-#: No angle of a table needs more than a turn, rad.
+#: Largest angle of a table without a finding, rad.
 LARGEST_ANGLE = 2.0 * math.pi + 1e-6
 
 #: Every field that a table can have, beside the ignored ones.
@@ -73,8 +73,8 @@ _KINDS = {'revolute': JointKind.REVOLUTE, 'r': JointKind.REVOLUTE,
           'continuous': JointKind.CONTINUOUS,
           'prismatic': JointKind.PRISMATIC, 'p': JointKind.PRISMATIC}
 
-#: Two constant poses, shape (4, 4): frame i is ``before @ joint motion @ after`` seen from
-#: frame i - 1, where the joint turns about or slides along z.
+#: Two constant poses, shape (4, 4): frame i in frame i - 1 is ``before @ joint motion @ after``,
+#: where the joint turns about or slides along z.
 Poses = tuple[FloatArray, FloatArray]
 
 
@@ -110,8 +110,8 @@ def read_dh(source: str | bytes | PathLike[str] | Mapping[str, Any]
             ) -> tuple[RobotTree, FloatArray | None, list[Finding]]:
     """The chain of a DH table, its gravity (3,) in m/s^2 if given, and remarks about the table.
 
-    The source is the path of a YAML or JSON file, its text, or the mapping it holds. A
-    `ModelError` names the link and the field, and what to do.
+    The source is the path of a YAML or JSON file, its text, or the mapping that it contains. A
+    `ModelError` names link, field and remedy.
     """
     content, label = read_table(source)
     table = Fields(content, label)
@@ -140,7 +140,7 @@ def _unknown_fields(table: Fields, convention: Convention) -> list[Finding]:
     by_rows = table.get('links')[1] is not None
     known = TABLE_FIELDS if by_rows else TABLE_FIELDS + _columns(convention)
     strangers = [name for name in table.names() if name not in known + _IGNORED_FIELDS]
-    # A field of the rows, put beside them, or one that resembles a known one.
+    # A field of the rows at the wrong level, or a name similar to a known one.
     table.check_names(known, ignored=[
         *_IGNORED_FIELDS, *(name for name in strangers if name not in ROW_FIELDS
                             and not difflib.get_close_matches(str(name), known, n=1))])
@@ -282,7 +282,7 @@ def _geometry(row: Fields, kind: JointKind, convention: Convention
     placement[:3, :3] = before[:3, :3] @ after[:3, :3]
     axis, arm = after[2, :3].copy(), after[:3, 3]
     if kind is JointKind.PRISMATIC:
-        # A sliding joint does not turn the arm, which belongs to the placement.
+        # A prismatic joint has no rotation, so its link offset belongs to the placement.
         placement[:3, 3] += before[:3, :3] @ arm
         return placement, axis, np.zeros(3)
     return placement, axis, after[:3, :3].T @ arm
@@ -344,8 +344,8 @@ def _limits(row: Fields) -> LimitDescription | None:
 def _transmission(row: Fields, findings: list[Finding]) -> dict[str, Any]:
     """Damping, friction and armature at the joint.
 
-    Joint-side values are taken as they are; values of the motor shaft come through
-    the gear of ratio G: armature = G^2 Jm, damping = G^2 B, friction = abs(G) Tc.
+    Values at the joint are used unchanged. Values at the motor shaft are transformed by the gear
+    ratio G: armature = G^2 Jm, damping = G^2 B, friction = abs(G) Tc.
     """
     ratio = row.number('G', default=1.0)
     if ratio == 0.0:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading of DH tables: from a path or text to fields with checked values.
+"""Reader of DH tables: fields with checked values from a path or text.
 
-YAML here means the safe subset without surprises: scalars are text or ``null``, and the
-check of a field decides whether its text is a number. So ``1e-3``, a string in PyYAML,
-``010``, there eight, and ``1:30``, there ninety, are a thousandth, ten and an error. Tags
-that create objects and duplicate keys are rejected; merge keys (``<<``) are not expanded.
+All YAML scalars are read as text or ``null``; the check of a field decides whether its text is a
+number. ``1e-3`` (a string in PyYAML) is a thousandth, ``010`` (eight in PyYAML) is ten, and
+``1:30`` (ninety in PyYAML) is an error. Tags that create objects and duplicate keys are rejected;
+merge keys (``<<``) are not expanded.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _ENTRIES = {'xx': (0, 0), 'yy': (1, 1), 'zz': (2, 2), 'xy': (0, 1), 'xz': (0, 2)
 
 def read_table(source: str | bytes | os.PathLike[str] | Mapping[str, Any]
                ) -> tuple[dict[str, Any], str]:
-    """The top-level mapping of a table, values as written, and its name in messages.
+    """The top-level mapping of a table, with values as written, and its name for messages.
 
-    A string that holds a line break, a ``{`` or ``': '`` is the table itself, any other string
-    the path of a file. A `ModelError` if it is missing, empty, too large or not a mapping.
+    A string with a line break, a ``{`` or ``': '`` is the table itself, any other string is the
+    path of a file. Raises a `ModelError` if it is missing, empty, too large or not a mapping.
     """
     content: Any = source
     label = _LABEL
@@ -118,7 +118,7 @@ class TextLoader(SafeLoader):
 
 
 class Fields:
-    """The named fields, as written, of one table, row or sub-table; its name is in messages."""
+    """The named fields, as written, of a table, row or sub-table, with its name for messages."""
 
     def __init__(self, content: Mapping[Any, Any], subject: str) -> None:
         self._content = content
@@ -172,7 +172,7 @@ class Fields:
             return default
         if not isinstance(value, str) or not value.strip():
             raise ModelError(f'must be a name, got {shown(value)}', subject=self.where(name),
-                             remedy='give a text')
+                             remedy='write a name that is not empty')
         return value.strip()
 
     def vector(self, name: str, length: int) -> FloatArray | None:
@@ -204,7 +204,7 @@ def number(value: Any, subject: str) -> float:
         raise ModelError(f'must be a number, got {shown(value)}', subject=subject,
                          remedy=f'give a number in SI units{hint}')
     if not math.isfinite(result) or abs(result) > MAX_MAGNITUDE:
-        raise ModelError(f'must be a finite number of a robot, got {shown(value)}',
+        raise ModelError(f'must be a finite number, got {shown(value)}',
                          subject=subject,
                          remedy='give a finite number in SI units, or leave the field out')
     return result
@@ -242,11 +242,11 @@ def sequence(value: Any, subject: str, wanted: str) -> list[Any]:
 def _float(value: Any) -> float | None:
     """The number of a value; None if it is not a number."""
     if isinstance(value, str):
-        # The extras of Python ("1_000", "١") do not count.
+        # Extensions of Python ("1_000", "١") are rejected.
         word = value.strip()
         if '_' in word or not word.isascii():
             return None
-        # YAML writes the non-finite ones with a dot: ".nan", "-.inf".
+        # Non-finite numbers of YAML begin with a dot: ".nan", "-.inf".
         value = word.replace('.nan', 'nan').replace('.inf', 'inf')
     elif isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
@@ -343,7 +343,7 @@ def _tensor(value: Any, order: tuple[str, ...] | None, subject: str) -> FloatArr
                                     'xx yy zz xy yz xz), or here {xx: ..., yy: ..., zz: ...}')
         return _symmetric(dict(zip(order, vector(items, 6, subject), strict=True)))
     tensor = matrix(items, 3, subject)
-    # Numbers of tables are rounded, but the same way in both places.
+    # Numbers of tables are rounded, but equally in both entries.
     if np.max(np.abs(tensor - tensor.T)) > 1e-9 * np.max(np.abs(tensor)):
         raise ModelError('is not symmetric', subject=subject,
                          remedy='give the same number at xy and yx, xz and zx, yz and zy')

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots written as URDF, for RViz, simulators, drivers and ``urdf_parser_py``.
 
-A URDF link frame is on its joint. Where a link frame of the robot is not (the
-far frames of standard DH tables), the moving link is written as
-``<name>_on_joint``, with the inertia in its own axes, and ``<name>`` is fixed to it
-as a massless link in the right place: every named frame keeps its name and pose.
+A URDF link frame is on its joint. If a link frame of the robot is not (the distal frames of
+standard DH tables), the moving link is written as ``<name>_on_joint``, with the inertia in its own
+axes. ``<name>`` is then a massless link fixed to it, so that every named frame keeps its name and
+pose.
 
-`Robot.to_urdf` lists what a URDF cannot hold. A revolute joint without position limits becomes
-continuous. Rotor inertia is written as an ``armature`` attribute of ``<dynamics>``,
-which ``Robot.from_urdf`` reads and other programs ignore.
+`Robot.to_urdf` lists what a URDF cannot contain. A revolute joint without position limits becomes
+continuous. Rotor inertia is written as an ``armature`` attribute of ``<dynamics>``, which
+``Robot.from_urdf`` reads and other programs ignore.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot_data import LONGEST_NAME, RobotData
 from robot_dynamics.model.rotation import rpy_from_rotation
 
-# Written for an unlimited end of a range: readers treat it as unlimited, and every parser
-# reads it as a number, unlike "inf".
+# Written for a missing limit: readers treat it as unlimited, and, unlike "inf", every parser reads
+# it as a number.
 _UNLIMITED = 1e15
 
 # Largest loss of a body's parameters, relative to the largest of them.
@@ -60,7 +60,7 @@ def robot_to_urdf(robot: RobotData) -> str:
     """Text of a URDF; see `Robot.to_urdf`, also for its errors.
 
     Numbers are the shortest decimals that read back as the same float64, without exponents.
-    A number too large for a robot and a name that xacro would expand are errors, too.
+    Implausibly large numbers and names that xacro would expand are errors.
     """
     _check_names((robot.name, robot.base_name, *robot.body_names, *robot.body_joint_names,
                   *robot.frames))
@@ -105,8 +105,8 @@ def _check_numbers(root: ElementTree.Element) -> None:
 def _mounts(robot: RobotData) -> list[_Mount]:
     """Name and frame of every moving link.
 
-    The part of a link offset along the joint axis, and all of it on a prismatic
-    joint, moves into the placement; the rest needs a frame of its own.
+    The part of a link offset along the joint axis, or the whole offset of a prismatic joint,
+    becomes part of the placement; any remainder needs a separate frame.
     """
     taken = {robot.base_name, *robot.body_names, *robot.frames}
     mounts = []
@@ -125,7 +125,7 @@ def _mounts(robot: RobotData) -> list[_Mount]:
 
 
 def _unused(stem: str, ending: str, taken: set[str]) -> str:
-    """An unused name, which is taken from now on."""
+    """An unused name, reserved from now on."""
     name = stem[:LONGEST_NAME - len(ending)] + ending
     count = 1
     while name in taken:
@@ -155,7 +155,7 @@ def inertial_element(parameters: FloatArray, link: str, offset: ArrayLike = (0.0
 
 def _about_com(parameters: FloatArray, link: str) -> UrdfInertia:
     """Parameters about the centre of mass, if they can be converted without loss."""
-    # With (almost) no mass the centre is very far away, and the tensor about it all rounding.
+    # With (almost) no mass, the centre is far away, and the tensor about it is only rounding.
     try:
         with np.errstate(over='ignore', invalid='ignore'):
             inertia = to_urdf(parameters)
@@ -196,8 +196,8 @@ def _write_coordinate(joint: ElementTree.Element, robot: RobotData, index: int) 
     limits = robot.limits
     lower, upper = sorted(multiplier * end + offset
                           for end in (limits.lower[source], limits.upper[source]))
-    # The effort limit of a joint that follows another is unknown. Unknown limits are written as
-    # zero, which every reader accepts; some reject a limit without velocity and effort.
+    # The effort limit of a mimic joint is unknown. Unknown limits are written as zero, which every
+    # reader accepts, because some reject a limit without velocity and effort.
     known = {'velocity': abs(multiplier) * limits.velocity[source],
              'effort': limits.effort[source] if is_coordinate else np.nan}
     kind = JointType(robot.joint_types[index])

@@ -42,8 +42,8 @@ from robot_dynamics.model.arrays import FloatArray, real_array, shaped_array
 #: entries of the tensor (J_xy is minus the product of inertia), in axes of the link frame.
 PARAMETER_SUFFIXES = ('m', 'mx', 'my', 'mz', 'Jxx', 'Jxy', 'Jxz', 'Jyy', 'Jyz', 'Jzz')
 
-#: Relative violation below which a body still counts as possible: a thin plate
-#: lies exactly on the boundary, and rounding must not push it out.
+#: Relative violation below which a body counts as possible: a thin plate lies exactly on the
+#: boundary, and rounding must not exclude it.
 RELATIVE_TOLERANCE = 1e-9
 
 # Row and column of the tensor entry at p[4:10].
@@ -233,7 +233,7 @@ class Consistency:
         (about the frame origin without mass). nan where a parameter
         is not finite.
     violation : str
-        The condition that is broken, in words; empty if all hold.
+        The violated condition, in words; empty if all hold.
     """
 
     is_consistent: bool
@@ -256,7 +256,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
     Returns
     -------
     Consistency
-        The result, with the broken condition in words.
+        The result, with the violated condition in words.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def check_body(parameters: ArrayLike, *, tolerance: float = RELATIVE_TOLERANCE) 
     tensor = inertia_matrix(p) if p[0] == 0.0 else com_from_parameters(p)[2]
     moments: FloatArray = np.linalg.eigvalsh(tensor).astype(np.float64)
     violation = _violation(p, moments, tolerance)
-    # A zero eigenvalue comes out of rounding with either sign.
+    # Rounding gives a zero eigenvalue either sign.
     definite = not violation and bool(smallest > 16.0 * _EPSILON * eigenvalues[-1])
     return Consistency(not violation, definite, smallest, moments, violation)
 
@@ -340,8 +340,8 @@ def _violation(p: FloatArray, moments: FloatArray, tolerance: float) -> str:
         return 'the mass is negative'
     if mass == 0.0:
         return 'there is inertia or first moment without mass' if np.any(p[1:]) else ''
-    # The tensor about the centre of mass is a difference of tensors about the
-    # origin: the rounding of that difference is allowed too.
+    # The tensor about the centre of mass is a difference of tensors about the origin: the
+    # tolerance includes the rounding of that difference.
     rounding = 16.0 * _EPSILON * np.max(np.abs(p[[4, 7, 9]]))
     slack = tolerance * np.max(np.abs(moments)) + rounding
     if moments[0] < -slack:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inertial parameters of a body in the forms of other programs and papers.
+"""Conversion of the inertial parameters of a body to and from other programs and papers.
 
 This package has one form (`PARAMETER_SUFFIXES`)::
 
     [m, mx, my, mz, Jxx, Jxy, Jxz, Jyy, Jyz, Jzz]
 
-with the tensor about the origin of the link frame. Others differ in three ways,
-which the numbers do not show: the order, the point the tensor is about
-and the axes it is written in.
+with the tensor about the origin of the link frame. Other forms differ in three ways, which the
+numbers do not show: order, reference point and axes of the tensor.
 
 ============  =============================================================  ======  =========
 form          values                                                         about   axes
@@ -21,10 +20,9 @@ MuJoCo full   mass, ipos, fullinertia [Ixx Iyy Izz Ixy Ixz Iyz]              com
 URDF          mass, xyz, rpy, [ixx ixy ixz iyy iyz izz]                      com     inertial
 ============  =============================================================  ======  =========
 
-Everywhere Jxy is the entry of the tensor, minus the product of inertia. Forms
-about the origin are permutations and convert back bit for bit; forms about the
-centre of mass convert back to rounding. Functions take one body or a batch,
-shape (..., 10).
+Everywhere Jxy is the entry of the tensor, minus the product of inertia. Forms about the origin are
+permutations, so that a conversion and its inverse are exact; forms about the centre of mass are
+converted to rounding precision. Functions take one body or a batch, shape (..., 10).
 
 References
 ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How joints move: their types, coordinates, poses, and motion at constant velocity.
+"""Joint types, coordinates, poses, and motion at constant velocity.
 
 The velocity of a floating, planar or spherical joint is the twist (linear, angular) of the
 moved body in its own axes, so that a constant velocity moves the body along a screw::
@@ -43,12 +43,13 @@ from robot_dynamics.model.rotation import (
     unit,
 )
 
-#: How far the length of a quaternion may be from 1: four decimals of each component.
+#: Largest deviation of the length of a quaternion from 1: rounding of each component to four
+#: decimals.
 UNIT_TOLERANCE = 1e-4
 
 
 class JointType(IntEnum):
-    """How a body moves on its parent.
+    """Type of the motion of a body relative to its parent.
 
     The velocities of a joint with several coordinates are not derivatives of its
     positions: they are the velocity of the moved body in that body's own axes.
@@ -83,22 +84,22 @@ class JointType(IntEnum):
 
     @property
     def position_names(self) -> tuple[str, ...]:
-        """Endings of the names of its positions; empty for one coordinate."""
+        """Suffixes of the names of its positions; empty for one coordinate."""
         return _POSITIONS.get(self, ())
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """Endings of the names of its velocities; empty for one coordinate."""
+        """Suffixes of the names of its velocities; empty for one coordinate."""
         return _VELOCITIES.get(self, ())
 
     @property
     def has_one_coordinate(self) -> bool:
-        """Whether one number is the position of such a joint."""
+        """Whether the position of such a joint is one number."""
         return self not in _VELOCITIES
 
     @property
     def quaternion(self) -> slice | None:
-        """Place of the unit quaternion x y z w among its positions, if it has one."""
+        """Slice of the unit quaternion x y z w in its positions, or None."""
         return _QUATERNIONS.get(self)
 
 
@@ -114,7 +115,7 @@ _QUATERNIONS = {JointType.FLOATING: slice(3, 7), JointType.SPHERICAL: slice(0, 4
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Places of the coordinates of joints, in their order, in vectors of q and of v."""
+    """Slices of the coordinates of joints, in their order, in vectors q and v."""
 
     joints: tuple[str, ...]
     types: tuple[JointType, ...]
@@ -153,7 +154,7 @@ class Coordinates:
 
     @property
     def are_single(self) -> bool:
-        """Whether each joint has one coordinate, so that positions stand like velocities."""
+        """Whether each joint has one coordinate, so that q and v have the same layout."""
         return all(kind.has_one_coordinate for kind in self.types)
 
     @property
@@ -162,12 +163,12 @@ class Coordinates:
         return tuple(k for k, kind in enumerate(self.types) if not kind.has_one_coordinate)
 
     def positions(self, joint: int | str) -> slice:
-        """Place of the positions of a joint, by its index or name."""
+        """Slice of the positions of a joint, by its index or name."""
         k = self._index(joint)
         return slice(int(self._position_starts[k]), int(self._position_starts[k + 1]))
 
     def velocities(self, joint: int | str) -> slice:
-        """Place of the velocities of a joint, by its index or name."""
+        """Slice of the velocities of a joint, by its index or name."""
         k = self._index(joint)
         return slice(int(self._velocity_starts[k]), int(self._velocity_starts[k + 1]))
 
@@ -222,7 +223,7 @@ def joint_motion(kind: JointType, axis: FloatArray, link_offset: FloatArray, q: 
 
 
 def directions(kind: JointType, axis: FloatArray) -> tuple[BoolArray, FloatArray]:
-    """Directions of the velocities of a joint: whether each slides, and its unit vector.
+    """Directions of the velocities of a joint: whether each is linear, and its unit vector.
 
     Shapes (velocities,) and (velocities, 3), in the axes of the moved link.
     """
@@ -284,10 +285,10 @@ def check_positions(coordinates: Coordinates, q: ArrayLike, subject: str) -> Flo
     for k in coordinates.several:
         part = coordinates.types[k].quaternion
         if part is not None:
-            # The length of huge numbers overflows to inf.
+            # The norm of huge numbers overflows to inf.
             with np.errstate(over='ignore'):
                 lengths = np.linalg.norm(array[..., coordinates.positions(k)][..., part], axis=-1)
-            # The length nan passes: the results are nan then.
+            # A length of nan is accepted; the results are then nan.
             wrong = np.abs(lengths - 1.0) > UNIT_TOLERANCE
             if np.any(wrong):
                 raise StateError(f'must have a unit quaternion in {subject}, got one of length '
@@ -323,7 +324,7 @@ def _common_shape(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ..
 
 
 def _in_space(x: FloatArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Vectors (x, y, 0) and (0, 0, z) of a motion in the plane."""
+    """Vectors (x, y, 0) and (0, 0, z) of a planar motion."""
     zero = np.zeros((*x.shape[:-1], 1))
     return np.concatenate([x, zero], axis=-1), np.concatenate([zero, zero, z], axis=-1)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots that differ from a given one by a payload or by other masses.
+"""Copies of a robot with a payload or with scaled masses.
 
-For plants that differ from the model of their controller, and for models of an
-arm that carries a known load.
+Used for plants that differ from the model of their controller, and for models of an arm with a
+known load.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
         Inertia tensor about its centre of mass, in the axes of the frame, kg m^2.
         By default that of a point mass, zero.
     frame : str, optional
-        Name of the link or frame that carries it; by default the link frame of the
-        only body that carries no other.
+        Name of the link or frame that carries it; by default the last link, which must be unique.
 
     Returns
     -------
@@ -48,7 +47,7 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
     ModelError
         If the frame does not exist or does not move.
     InertiaError
-        If no body has this mass and inertia.
+        If no rigid body can have this mass and inertia.
 
     See Also
     --------
@@ -70,7 +69,7 @@ def with_payload(robot: Robot, mass: float, com: ArrayLike, inertia: ArrayLike |
 
 
 def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Robot:
-    """The robot with bodies of another density: mass and inertia times a factor.
+    """The robot with mass and inertia of its bodies multiplied by a factor.
 
     Parameters
     ----------
@@ -107,10 +106,10 @@ def with_scaled_masses(robot: Robot, factor: float | Mapping[str, float]) -> Rob
 
 
 def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> FloatArray:
-    """The ten parameters of a payload, after a check that a body can have them.
+    """The ten parameters of a payload, after a check of physical consistency.
 
-    Arguments as for `with_payload`. A number that is not finite or out of proportion is a
-    `ModelError`, a mass and inertia that no body has an `InertiaError`.
+    Arguments as for `with_payload`. Raises a `ModelError` for a number that is not finite or
+    implausibly large, and an `InertiaError` for impossible mass and inertia.
     """
     kilograms = _positive(mass, 'payload mass')
     centre = frozen_array(com, (3,), 'payload com')
@@ -126,7 +125,7 @@ def payload_parameters(mass: float, com: ArrayLike, inertia: ArrayLike) -> Float
     if not result.is_consistent:
         raise InertiaError(f'has an inertia that no rigid body can have: {result.violation}',
                            subject='payload',
-                           remedy='give the inertia of a real body about its centre of mass')
+                           remedy='give the inertia of a rigid body about its centre of mass')
     return parameters
 
 
@@ -146,7 +145,7 @@ def _carrier(robot: Robot, frame: str | None) -> Frame:
                                remedy=one_of(robot.frames, frame))
     carrier = robot.frames[frame]
     if carrier.body < 0:
-        raise ModelError('stands still with the base, so that a payload there has no effect',
+        raise ModelError('is fixed to the base, so that a payload there has no effect',
                          subject=frame, remedy='name a frame that moves')
     return carrier
 

@@ -26,7 +26,7 @@ from robot_dynamics.model.urdf import read_urdf
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robot(RobotData):
-    """A tree of rigid bodies, each moved by one joint; the root of the tree stands still.
+    """A tree of rigid bodies, each moved by one joint; the root of the tree is fixed.
 
     Read one with `from_urdf` or `from_dh`. Robots are immutable: arrays are read-only, and
     the methods ``with_...`` return another robot.
@@ -42,27 +42,27 @@ class Robot(RobotData):
         spherical              R = R_i Q(qx, qy, qz, qw),        p = p_i
 
     where (R_i, p_i) is ``placements[i]`` and Q the rotation of a unit quaternion;
-    the shortest turn from z to axis_i takes the axes x, y, z to (e_i, f_i, axis_i). In a
-    URDF the link frame is on the joint axis (offset zero); in a standard (distal) DH table
-    it is not.
+    the shortest rotation from z to axis_i maps the axes x, y, z to (e_i, f_i, axis_i). In a URDF
+    the origin of the link frame is on the joint axis (offset zero), in a standard (distal) DH
+    table it is not.
 
     A floating, planar or spherical joint has several coordinates (`JointType`); its
-    velocities are those of the moved body in that body's own axes, so that v is not
-    dq/dt and nq is not n; `integrate` and `difference` go between them. A robot
-    that floats as a whole has such a joint between its base and the world.
+    velocities are those of the moved body in that body's own axes, so that v is not dq/dt and nq
+    differs from n; `integrate` and `difference` convert between q and v. A robot with a floating
+    base has such a joint between its base and the world.
 
     The n independent velocities drive the bodies through a constant coupling,
     ``v_bodies = coupling @ v``, and so do the positions of joints with one coordinate,
-    ``q_bodies = coupling @ q + coupling_offset``: the identity unless a joint mimics
-    another or ``joints`` gives another order. Torques follow as tau =
-    coupling^T tau_bodies. A joint of several coordinates is always independent.
+    ``q_bodies = coupling @ q + coupling_offset``: both are identities unless a joint mimics
+    another or ``joints`` gives another order. Torques are tau = coupling^T tau_bodies. A joint of
+    several coordinates is always independent.
 
     Parameters
     ----------
     name : str
         Name of the robot.
     base_name : str
-        Name of the link that stands still.
+        Name of the fixed link.
     body_names, body_joint_names : tuple of str, length nb
         Moving links, and the joint that moves each.
     parents : ndarray of int64, shape (nb,)
@@ -83,17 +83,17 @@ class Robot(RobotData):
     gravity : ndarray, shape (3,)
         Acceleration of free fall in the base frame, e.g. (0, 0, -9.81). m/s^2.
     joint_names : tuple of str
-        Names of the independent joints, in the order of every joint vector; n of them
-        where each has one coordinate.
+        Names of the independent joints, in the order of every joint vector; n of them if each has
+        one coordinate.
     coupling : ndarray, shape (velocities of all bodies, n)
-        S in v_bodies = S v; of shape (nb, n) where each joint has one coordinate.
+        S in v_bodies = S v; of shape (nb, n) if each joint has one coordinate.
     coupling_offset : ndarray, shape (velocities of all bodies,)
         s0 in q_bodies = S q + s0. rad or m.
     limits : JointLimits
         Limits of the independent coordinates; joints of several have none.
     damping, friction, armature : ndarray, shape (n,)
-        Viscous coefficient (N m s/rad), Coulomb torque (N m) and reflected rotor
-        inertia (kg m^2) of each independent coordinate, as far as described.
+        Viscous coefficient (N m s/rad), Coulomb torque (N m) and reflected rotor inertia (kg m^2)
+        of each independent coordinate; zero if not described.
     frames : mapping of str to Frame
         Every named link of the description, lumped or moving.
     findings : tuple of Finding
@@ -129,8 +129,8 @@ class Robot(RobotData):
                   gravity: ArrayLike = GRAVITY, floating_base: bool = False) -> Robot:
         """Read a robot from a URDF or xacro file.
 
-        Fixed joints are lumped, mimic joints reduced, and joints that do not move are held
-        at the positions in ``locked``. Meshes are never opened; visual, collision,
+        Links joined by fixed joints are lumped, mimic joints are reduced, and joints that do not
+        move are held at the positions in ``locked``. Meshes are never opened; visual, collision,
         transmission, simulator and other vendor elements are ignored.
 
         Parameters
@@ -138,36 +138,35 @@ class Robot(RobotData):
         source : str, bytes, path, or urdf_parser_py.urdf.URDF
             A path, the name of a robot of this package (``'arm7'``), the description itself
             (a string with a ``<`` in it), or the robot of ``urdf_parser_py``. A xacro file is
-            expanded if the ``xacro`` package is installed; text has to be expanded already.
+            expanded if the ``xacro`` package is installed; text must already be expanded.
         joints : sequence of str, optional
             The independent joints, in the order of every joint vector; all others
-            are held. By default every joint that is neither fixed nor locked nor mimics
-            another, from the base to the tips.
+            are held. By default all joints that are not fixed, locked or mimic joints, from the
+            base to the tips.
         locked : mapping of str to float or array_like, optional
             Positions of held joints, rad or m; of a planar or floating joint all of its
-            positions (`JointType`), or 0. Without one, a held joint stands at zero or at
-            the limit nearest to zero.
+            positions (`JointType`), or 0. Joints without one are held at zero or at the limit
+            nearest to zero.
         base_link : str, optional
-            The link that stands still, or floats; links that are not below it are left
-            out. By default the root.
+            The fixed or floating link; links that are not below it are left out. By default the
+            root.
         gravity : array_like, shape (3,)
             Acceleration of free fall in the frame of the base link, or of the world if that
             floats, m/s^2.
         floating_base : bool
-            Whether the base link floats: it then hangs from a link ``world`` by the joint
-            ``floating_base``, the first of `joint_names` unless ``joints`` gives an order.
+            Whether the base link floats: the joint ``floating_base`` then connects it to a link
+            ``world``. It is the first of `joint_names` unless ``joints`` gives an order.
 
         Returns
         -------
         Robot
-            The robot. Its ``findings`` name links and joints with limits that are not
-            usable, inertia that no body can have, joints that move no inertia, and
-            positions that were chosen.
+            The robot. Its ``findings`` list unusable limits, impossible inertia, joints that move
+            no inertia, and positions of held joints that were chosen.
 
         Raises
         ------
         ModelError
-            Naming the file, link or joint, what is wrong, and what to do.
+            With file, link or joint, the problem, and the remedy.
 
         See Also
         --------
@@ -190,19 +189,19 @@ class Robot(RobotData):
     def from_dh(cls, source: str | bytes | PathLike[str] | Mapping[str, Any]) -> Robot:
         """Read a robot from a Denavit-Hartenberg table; docs/dh_tables.md has the format.
 
-        The link frame of body i is DH frame i. ``frames`` holds the base, every link
-        and ``'tool'``; the base placement is part of the first joint's.
+        The link frame of body i is DH frame i. ``frames`` contains the base, every link and
+        ``'tool'``; the pose of the base is part of the placement of the first joint.
 
         Parameters
         ----------
         source : str, bytes, path or mapping
             Path of a YAML or JSON file, the name of a table of this package
-            (``'puma560'``), the text of a table, or the mapping it holds.
+            (``'puma560'``), the text of a table, or the mapping that it contains.
 
         Raises
         ------
         ModelError
-            Naming the link and the field, and what to do.
+            With the link, the field and the remedy.
 
         See Also
         --------
@@ -224,15 +223,15 @@ class Robot(RobotData):
     def to_urdf(self) -> str:
         """Text of a URDF with the same equations of motion.
 
-        Numbers are the shortest decimals that read back as the same float64. Not in a URDF
-        are gravity (pass ``gravity=robot.gravity`` when reading it back) and an order of
-        joints that is not that of the tree (pass ``joints=robot.joint_names``).
+        Numbers are the shortest decimals that read back as the same float64. A URDF does not
+        contain gravity (pass ``gravity=robot.gravity`` when reading it back) or an order of joints
+        other than that of the tree (pass ``joints=robot.joint_names``).
 
         Raises
         ------
         ModelError
-            For robots that no URDF can describe, naming the link or joint: a joint that
-            follows several others, a spherical joint, a first moment without mass.
+            If a URDF cannot describe a link or joint: a joint that follows several others, a
+            spherical joint, a first moment without mass.
 
         Examples
         --------
@@ -244,7 +243,7 @@ class Robot(RobotData):
         return robot_to_urdf(self)
 
     def to_urdf_parser_py(self) -> Any:
-        """The robot as a ``urdf_parser_py.urdf.URDF``, the object of many ROS programs.
+        """The robot as a ``urdf_parser_py.urdf.URDF``, as used by many ROS programs.
 
         Rotor inertia (``armature``) has no place there and is left out.
 
@@ -275,16 +274,16 @@ class Robot(RobotData):
 
     @property
     def is_directly_driven(self) -> bool:
-        """Whether the velocities are those of the bodies: no mimic joint, no reordering."""
+        """Whether v is that of the bodies, without mimic joints and reordering."""
         return (self.n == self.body_coordinates.n and not np.any(self.coupling_offset)
                 and np.array_equal(self.coupling, np.eye(self.n)))
 
     @property
     def is_continuous(self) -> BoolArray:
-        """Independent coordinates that turn without end, shape (n,).
+        """Whether each independent coordinate turns without limits, shape (n,).
 
-        After a full turn of such a coordinate, every body that it moves is where it was: a
-        coordinate that another joint follows by half its angle, or slides with, is not one.
+        After a full turn of such a coordinate, every body has the same pose as before. This
+        excludes a coordinate that another joint follows with half its angle or by sliding.
         """
         moved = self.coupling != 0.0
         endless = np.repeat(self.joint_types == JointType.CONTINUOUS,
@@ -306,7 +305,7 @@ class Robot(RobotData):
         Raises
         ------
         ModelError
-            Naming the joint and how to hold it.
+            If there is one; with the joint and how to hold it.
 
         Examples
         --------
@@ -346,7 +345,7 @@ class Robot(RobotData):
         return replace(self, inertial_parameters=array.reshape(self.n_bodies, 10))
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
-        """The same robot under another gravity.
+        """The same robot with another gravity.
 
         Parameters
         ----------
@@ -367,7 +366,7 @@ Robot.__signature__ = inspect.signature(RobotData)  # type: ignore[attr-defined]
 
 
 def prismatic_joints(robot: RobotData) -> BoolArray:
-    """Whether the body of each joint slides, shape of ``robot.joint_names``."""
+    """Whether each of ``robot.joint_names`` is prismatic."""
     kinds = dict(zip(robot.body_joint_names, robot.joint_types.tolist(), strict=True))
     return np.array([kinds.get(name) == JointType.PRISMATIC for name in robot.joint_names],
                     dtype=np.bool_)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``RobotData``: the fields of a `Robot` in read-only arrays, and the checks that they pass.
 
-Equations of motion would accept an axis of length two or a mirrored placement
-silently, and give the torques of a robot that cannot exist.
+Without these checks, an axis of length two or a mirrored placement would silently give wrong
+torques.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from robot_dynamics.model.joints import (
 #: Longest name of a robot, link, joint or frame.
 LONGEST_NAME = 200
 
-# Rounding of a unit axis or of a rotation that several programs multiplied.
+# Rounding of a unit axis, or of a rotation that is a product of rounded ones.
 _ROUNDING = 1e-6
 
 
@@ -75,10 +75,9 @@ class JointLimits(Rebuilt):
     Parameters
     ----------
     lower, upper : ndarray, shape (n,)
-        Position range; -inf and inf where a joint has none.
+        Position range; -inf and inf for an unlimited joint.
     velocity, effort : ndarray, shape (n,)
-        Largest speed and effort; nan where the description gives none (or zero, which is
-        not usable).
+        Largest speed and effort; nan if the description has none, or an unusable zero.
 
     Examples
     --------
@@ -102,7 +101,7 @@ class JointLimits(Rebuilt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotData(Rebuilt):
-    """The fields of a `Robot`, which documents them, and the sizes and names they imply."""
+    """The fields documented in `Robot`, and the sizes and names that follow from them."""
 
     name: str
     base_name: str
@@ -169,7 +168,7 @@ class RobotData(Rebuilt):
         if limits.lower.shape != (self.n,):
             raise DimensionError(f'must have one value for each of {self.n} coordinates, got '
                                  f'{len(limits.lower)}', subject='limits',
-                                 remedy='give those of: ' + ', '.join(self.velocity_names))
+                                 remedy='give the limits of: ' + ', '.join(self.velocity_names))
         for kind, names in (('robot', (self.name,)), ('link', (self.base_name, *self.body_names)),
                             ('joint', self.body_joint_names), ('joint', self.joint_names),
                             ('frame', self.frames)):
@@ -197,14 +196,14 @@ class RobotData(Rebuilt):
 
     @cached_property
     def coordinates(self) -> Coordinates:
-        """Places of the coordinates of each independent joint in q and v."""
+        """Slices of the coordinates of each independent joint in q and v."""
         types = dict(zip(self.body_joint_names, self.body_coordinates.types, strict=True))
         return Coordinates(self.joint_names, tuple(types.get(name, JointType.REVOLUTE)
                                                    for name in self.joint_names))
 
     @cached_property
     def body_coordinates(self) -> Coordinates:
-        """Places of the coordinates of each body's joint in the vectors of all bodies.
+        """Slices of the coordinates of each body's joint in the vectors of all bodies.
 
         Its ``joint_of_velocity`` is the index of the body that each velocity moves.
         """
@@ -212,22 +211,22 @@ class RobotData(Rebuilt):
 
     @cached_property
     def n(self) -> int:
-        """Number of independent velocity coordinates; of joints, where each has one."""
+        """Number of independent velocity coordinates; equals that of joints if each has one."""
         return self.coordinates.n
 
     @cached_property
     def nq(self) -> int:
-        """Number of position coordinates: n where each joint has one coordinate, else more."""
+        """Number of position coordinates: n if each joint has one coordinate, else more."""
         return self.coordinates.nq
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """Names of the n velocity coordinates: ``joint``, or ``joint/vx`` and the like."""
+        """Names of the n velocity coordinates, such as ``joint`` or ``joint/vx``."""
         return self.coordinates.velocity_names
 
     @property
     def position_names(self) -> tuple[str, ...]:
-        """Names of the nq position coordinates: ``joint``, or ``joint/qx`` and the like."""
+        """Names of the nq position coordinates, such as ``joint`` or ``joint/qx``."""
         return self.coordinates.position_names
 
     @property
@@ -278,16 +277,16 @@ class RobotData(Rebuilt):
         q : array_like, shape (..., nq)
             Positions, rad or m.
         v : array_like, shape (..., n)
-            Velocities, rad/s or m/s; of joints with several coordinates those of the moved
-            body in its own axes.
+            Velocities, rad/s or m/s; for joints with several coordinates those of the moved body
+            in its own axes.
         dt : float, default 1
             Time, s.
 
         Returns
         -------
         ndarray, shape (..., nq)
-            Positions after dt, with quaternions of length 1. The angle of a planar joint
-            counts on over whole turns.
+            Positions after dt, with quaternions of length 1. The angle of a planar joint is not
+            wrapped.
 
         See Also
         --------
@@ -302,7 +301,7 @@ class RobotData(Rebuilt):
         return integrate(self.coordinates, q, v, dt)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
-        """Constant velocity that leads from one position to another within 1 s.
+        """Constant velocity from one position to another within 1 s.
 
         Parameters
         ----------
@@ -312,9 +311,8 @@ class RobotData(Rebuilt):
         Returns
         -------
         ndarray, shape (..., n)
-            v with ``integrate(q0, v, 1) = q1``. Where a body turns freely, by at most half a
-            turn: quaternions and angles of planar joints that stand for the same pose count
-            as the same.
+            v with ``integrate(q0, v, 1) = q1``. Free rotations use the shortest way, at most half
+            a turn, because several quaternions or angles of a planar joint represent one pose.
 
         See Also
         --------
@@ -348,13 +346,13 @@ class RobotData(Rebuilt):
 
 
 def is_name(text: object) -> bool:
-    """Whether a text can be shown in a message, in a file and on a plot."""
+    """Whether a text can be displayed in messages, files and plots."""
     return (isinstance(text, str) and text.strip() != '' and len(text) <= LONGEST_NAME
             and text.isprintable())
 
 
 def _check_names(kind: str, names: Iterable[str]) -> None:
-    """Reject names that cannot be shown, and names that are not unique."""
+    """Reject names that cannot be displayed, and names that are not unique."""
     seen = set()
     for name in names:
         if not is_name(name):
@@ -367,14 +365,14 @@ def _check_names(kind: str, names: Iterable[str]) -> None:
 
 
 def _check_several(robot: RobotData) -> None:
-    """Reject joints of several coordinates that follow others, have limits or an offset."""
+    """Reject joints of several coordinates with couplings, limits or an offset."""
     bodies, joints, coupling = robot.body_coordinates, robot.coordinates, robot.coupling
     for body in bodies.several:
         name, rows = bodies.joints[body], bodies.velocities(body)
         kind = bodies.types[body].name.lower()
         if name not in joints.joints:
             raise ModelError(f'is {kind} and not among the independent joints', subject=name,
-                             remedy='add it to joint_names: no joint can drive it')
+                             remedy='add it to joint_names, because no other joint can drive it')
         columns = joints.velocities(name)
         alone = np.zeros_like(coupling)
         alone[rows, columns] = np.eye(rows.stop - rows.start)
@@ -414,7 +412,7 @@ def _check_frames(frames: Mapping[str, Frame], bodies: int) -> None:
 
 
 def _check_limits(joints: Sequence[str], limits: JointLimits) -> None:
-    """Reject ranges without a position, and speeds and efforts that are not positive or nan."""
+    """Reject empty ranges, and speeds and efforts that are neither positive nor nan."""
     for k, joint in enumerate(joints):
         lower, upper = limits.lower[k], limits.upper[k]
         if not (lower <= upper and lower < np.inf and upper > -np.inf):

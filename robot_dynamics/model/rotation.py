@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.model.arrays import FloatArray, real_array, shaped_array
 
-# Below this angle a series is more accurate than the formula, rad.
+# Angle below which a series is more accurate than the formula, rad.
 _SMALL = 1e-2
 
 
 def rotation_from_rpy(rpy: ArrayLike) -> FloatArray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), shape (..., 3, 3): turns about the fixed x, then y, then z.
+    """R = Rz(yaw) Ry(pitch) Rx(roll), shape (..., 3, 3): rotations about fixed x, y, z.
 
     Roll, pitch and yaw, shape (..., 3), are in rad.
     """
@@ -39,9 +39,9 @@ def _matrices(entries: list[list[FloatArray]]) -> FloatArray:
 def rpy_from_rotation(rotation: ArrayLike) -> FloatArray:
     """Roll, pitch and yaw (3,) of a rotation matrix (3, 3), pitch within [-pi/2, pi/2], rad.
 
-    Yaw is found first and undone; pitch and roll are read from the rest,
-    Ry(pitch) Rx(roll). So the three angles give the matrix back to rounding even
-    where pitch is close to pi/2 and yaw alone is badly determined.
+    Yaw is computed first; pitch and roll follow from the remaining rotation Ry(pitch) Rx(roll).
+    The three angles therefore reproduce the matrix to rounding, even for pitch close to pi/2,
+    where yaw alone is ill-conditioned.
     """
     R = shaped_array(rotation, (3, 3), 'rotation')
     yaw = math.atan2(R[1, 0], R[0, 0])
@@ -68,7 +68,7 @@ def axis_rotation(axis: FloatArray, angle: float) -> FloatArray:
 def plane_axes(normal: FloatArray) -> FloatArray:
     """Axes x, y and normal of a plane as columns, shape (3, 3).
 
-    The shortest turn from z to the normal takes x, y and z to them; for a normal of -z it
+    They are x, y and z after the shortest rotation from z to the normal; for a normal of -z this
     is half a turn about x.
     """
     x, y, z = normal
@@ -137,9 +137,9 @@ def turn_of_quaternion(quaternion: FloatArray) -> FloatArray:
 def screw(r: FloatArray, x: FloatArray) -> FloatArray:
     """V(r) x with V(r) = 1 + (1 - cos s)/s^2 [r] + (s - sin s)/s^3 [r]^2, s = |r|.
 
-    Displacement of a body that turns by r while its origin moves by x in its own axes
-    (R. M. Murray, Z. Li, S. S. Sastry, *A Mathematical Introduction to Robotic
-    Manipulation*, CRC Press, 1994, eq. 2.36).
+    Displacement of a body that rotates by r while its origin moves by x in its own axes (R. M.
+    Murray, Z. Li, S. S. Sastry, *A Mathematical Introduction to Robotic Manipulation*, CRC Press,
+    1994, eq. 2.36).
     """
     s = np.linalg.norm(r, axis=-1, keepdims=True)
     first = 0.5 * np.sinc(0.5 * s / np.pi) ** 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of robots: those of this package by name, the folders they are in, their bytes."""
+"""Robot files: shipped ones by name, their folders, and their content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from robot_dynamics.errors import ModelError, UnknownNameError, one_of
 
 _PACKAGE = 'robot_dynamics'
-# Text given in place of a path must not fill the message.
+# Longest name in a message, in case a text is given instead of a path.
 _LONGEST_LABEL = 200
 
 
@@ -31,7 +31,7 @@ def shipped_robots() -> dict[str, Path]:
     Raises
     ------
     ModelError
-        When the descriptions are not where an installation or a checkout has them.
+        If the descriptions are missing in the installation or checkout.
 
     Examples
     --------
@@ -42,24 +42,24 @@ def shipped_robots() -> dict[str, Path]:
     files = shipped_files('urdf', '*.urdf', '*.yaml')
     if not files:
         raise ModelError('of this package are not installed', subject='robot descriptions',
-                         remedy='install the package again; looked in '
+                         remedy='reinstall the package; searched in '
                                 + ', '.join(map(str, candidate_folders('urdf'))))
     return {path.stem if path.suffix == '.urdf' else path.name: path for path in files}
 
 
 def resolve_robot(name_or_path: str | Path) -> Path:
-    """Path of the file that ``--robot`` names.
+    """Path of the robot file for a name or path, as of ``--robot``.
 
     Parameters
     ----------
     name_or_path : str or Path
         Path of a file, or the name of a shipped robot with or without its
-        ``.urdf``. A file that exists wins over a shipped robot of that name.
+        ``.urdf``. An existing file takes precedence over a shipped robot of that name.
 
     Raises
     ------
     UnknownNameError
-        When it is neither; the message lists the shipped robots.
+        If it is neither; the message lists the shipped robots.
 
     Examples
     --------
@@ -87,8 +87,8 @@ def resolve_file(name_or_path: str | os.PathLike[str], shipped: Callable[[], Map
 def shipped_or(source: Any, suffix: str) -> Any:
     """The path of a shipped robot if a source is its name; otherwise the source itself.
 
-    The suffix is that of the files that can be read: ``'.urdf'`` or ``'.yaml'``. A bare name
-    that is neither a file nor a shipped robot is an `UnknownNameError`.
+    The suffix is that of the files that can be read: ``'.urdf'`` or ``'.yaml'``. A bare name that
+    is neither a file nor a shipped robot raises an `UnknownNameError`.
     """
     if not isinstance(source, str) or not re.fullmatch(r'[\w.-]{1,100}', source) \
             or _existing(source):
@@ -104,7 +104,7 @@ def shipped_or(source: Any, suffix: str) -> Any:
 
 
 def file_content(path: str, most: int, kind: str, missing: str) -> tuple[bytes, str]:
-    """At most ``most`` + 1 bytes of a file, and its name in messages; else a `ModelError`.
+    """At most ``most`` + 1 bytes of a file, and its name for messages; raises a `ModelError`.
 
     ``kind`` is what the file should be, ``missing`` the remedy if it does not exist.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a URDF to links and joints, every value checked; errors name the joint and the line.
+"""Links and joints of a URDF, with every value checked; errors name the joint and the line.
 
-Defaults are those of the URDF specification: no origin is the identity, no axis
-is x, a missing damping, friction, lower or upper is zero, mimic is by 1 and 0. A
-link without ``<inertial>`` has no inertia; it never gets an invented one.
+Defaults are those of the URDF specification: origin identity, axis x, damping, friction, lower and
+upper zero, mimic multiplier 1 and offset 0. A link without ``<inertial>`` has no inertia; no
+default is assumed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robot_dynamics.model.robot_data import LONGEST_NAME, is_name
 from robot_dynamics.model.rotation import rotation_from_rpy, rotation_of_quaternion
 from robot_dynamics.model.urdf_document import Element, parse_source, read_source
 
-#: Largest number of links; the inertia of each is moved and added in Python.
+#: Largest number of links; the inertia of each is transformed and added in Python.
 MAX_LINKS = 5_000
 
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
@@ -39,7 +39,7 @@ _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 def read_urdf(source: str | bytes | PathLike[str] | Any) -> RobotTree:
     """The links and joints of a URDF or xacro file, its text, or a robot of ``urdf_parser_py``.
 
-    A `ModelError` names the file, link or joint, what is wrong, and the line.
+    A `ModelError` names the file, link or joint, the problem, and the line.
     """
     if hasattr(source, 'to_xml_string'):
         source = _text_of_peer(source)
@@ -50,12 +50,12 @@ def _text_of_peer(robot: Any) -> str:
     """XML of a robot of urdf_parser_py."""
     try:
         return str(robot.to_xml_string())
-    # Its checks are assertions; what else it raises depends on the missing part.
+    # Its checks are assertions; other exceptions depend on the missing part.
     except Exception as error:
         raise ModelError(f'cannot be written as XML ({type(error).__name__}: {error})',
                          subject=f'{type(robot).__name__} of urdf_parser_py',
                          remedy='complete its links and joints: `print(robot.to_xml_string())` '
-                                'has to work') from error
+                                'must work') from error
 
 
 def read_tree(root: Element) -> RobotTree:
@@ -94,7 +94,7 @@ def _by_name(root: Element, tag: str) -> dict[str, Element]:
 
 
 def _check_name(name: str, element: Element) -> None:
-    """Reject names that could not be shown in a message or on a plot."""
+    """Reject names that cannot be displayed in messages or plots."""
     if not is_name(name):
         raise ModelError(f'has a name of {len(name)} characters (line {element.line}) that is '
                          'too long or cannot be printed', subject=f'a <{element.tag}>',
@@ -168,7 +168,7 @@ def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | Non
     element = _only_child(joint, 'limit', name)
     if element is None or not kind.has_coordinate:
         return None
-    # Some tools write infinite and huge limits for an unlimited joint.
+    # Some tools write infinite or huge limits for an unlimited joint.
     lower, upper = (_number_of(element, key, name, default=0.0, most=None)
                     for key in ('lower', 'upper'))
     possible = lower <= upper and lower < math.inf and upper > -math.inf
@@ -182,7 +182,7 @@ def _limit(name: str, joint: Element, kind: JointKind) -> LimitDescription | Non
 
 
 def _soft_range(name: str, joint: Element, kind: JointKind) -> tuple[float, float] | None:
-    """Soft limits; a text that is not a number becomes nan and does not reject the joint."""
+    """Soft limits; a text that is not a number becomes nan, without an error."""
     element = _only_child(joint, 'safety_controller', name)
     if element is None or not kind.has_coordinate:
         return None
@@ -250,7 +250,7 @@ def _text_of(element: Element, attribute: str, name: str) -> str:
 
 def _number_of(element: Element, attribute: str, name: str, *, default: float | None = None,
                most: float | None = MAX_MAGNITUDE) -> float:
-    """One number; a missing one is an error unless there is a default."""
+    """One number; an error if it is missing and has no default."""
     if attribute in element.attributes:
         return _parsed(element.attributes[attribute], element, attribute, name, most)
     if default is None:
@@ -264,7 +264,7 @@ def _missing(element: Element, attribute: str, name: str) -> ModelError:
 
 
 def _vector_of(element: Element, attribute: str, name: str, default: FloatArray) -> FloatArray:
-    """Three numbers, or the default where the attribute is missing."""
+    """Three numbers, or the default if the attribute is missing."""
     if attribute not in element.attributes:
         return default
     return np.array(_numbers_of(element, attribute, name, 3))
@@ -279,7 +279,7 @@ def _numbers_of(element: Element, attribute: str, name: str, count: int) -> list
 
 
 def _parsed(text: str, element: Element, attribute: str, name: str, most: float | None) -> float:
-    """The number of a text, within a magnitude; the extras of Python (1_000) do not count."""
+    """The number of a text, within a magnitude; extensions of Python (1_000) are rejected."""
     word = text.strip()
     try:
         if '_' in word or not word.isascii():

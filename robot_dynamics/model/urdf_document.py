@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a path, a text or bytes to the XML elements of a URDF, expanded by xacro if needed.
+"""XML elements of a URDF from a path, text or bytes, expanded by xacro if needed.
 
-urdf_parser_py (0.0.4) was tried as the parser. Where it reads a description, it reads the
-same robot; but too much is lost for an arm under torque control:
+urdf_parser_py (0.0.4) is not used as the parser. It reads the same robots, but is not strict
+enough for an arm under torque control:
 
 - it rejects a robot with a ``<limit>`` without effort or velocity, a malformed visual,
   collision, material or transmission, a version other than 1.0, or an undeclared prefix;
-- it takes two links of one name, and of an element given twice the first;
-- it ignores a rotation given as ``quat_xyzw``, and takes nan for a length;
-- some of its errors name neither the joint nor the element, none the line;
+- it accepts two links of one name, and uses the first of two equal elements;
+- it ignores a rotation given as ``quat_xyzw``, and accepts nan as a length;
+- some of its errors name neither the joint nor the element, and none names the line;
 - it writes to stderr for every vendor element, and it expands entities.
 
-So tests compare with it, and the document is read by expat, the parser of the standard
-library, in one pass without recursion and without namespaces: prefixes are part of the
-name and need no declaration. Only elements that dynamics uses are kept. Document type
-definitions, and with them every kind of entity, are rejected.
+Tests compare with it. The document is read by expat, the parser of the standard library, in one
+pass without recursion and without namespaces: prefixes are part of the name and need no
+declaration. Only elements that dynamics uses are kept. Document type definitions, and with them
+every kind of entity, are rejected.
 
 Only files are expanded by xacro. Text comes from a topic or a parameter, where ROS sends
 expanded descriptions; xacro evaluates Python expressions and includes files, which must
-not be possible over a network. A file can keep xacro busy for ever or fill the memory, so
-xacro runs in a process of its own, with limits on its time and memory.
+not be possible over a network. A file can make xacro run forever or fill the memory, so xacro runs
+in a separate process with limits on time and memory.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _FIRST_BYTES = (
 )
 _DECLARED_ENCODING = re.compile(
     rb'^\s*<\?xml[^>]*?\sencoding\s*=\s*["\']([A-Za-z][A-Za-z0-9._-]*)["\']')
-# Text encodings that documents are written in. Python knows others (punycode,
-# unicode_escape) that no document uses and that take quadratic time.
+# Permitted text encodings. Others of Python (punycode, unicode_escape) take quadratic time, and no
+# document uses them.
 _ENCODING_FAMILIES = ('ascii', 'big5', 'cp', 'euc', 'gb', 'iso8859', 'iso2022', 'koi8', 'mac',
                       'shift_jis', 'tis', 'utf-8', 'utf-16', 'utf-32')
 
@@ -78,13 +78,13 @@ _KEPT_CHILDREN: Mapping[str, frozenset[str]] = {
     'joint': frozenset(('origin', 'axis', 'parent', 'child', 'limit', 'dynamics', 'mimic',
                         'safety_controller')),
 }
-# Kept elements that a robot can do without: an expression of xacro in one does not matter.
+# Optional elements: an expression of xacro in one of these is ignored.
 _OPTIONAL = frozenset(('safety_controller',))
-# Elements of xacro that define something and expand to nothing themselves.
+# Elements of xacro that are definitions and expand to nothing.
 _XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
 
-# The program of the xacro process. It finds modules where this process does. Prints of the
-# file go to stderr, so that stdout is the text alone.
+# The program of the xacro process, with the module path of this process. Output printed by the
+# file goes to stderr, so that stdout contains only the text.
 _EXPANSION = """
 import sys
 path, memory, size, *sys.path = sys.argv[1:]
@@ -137,12 +137,11 @@ class Document:
 
 
 def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
-    """Text of a description given as a path, as text or as bytes; else a `ModelError`.
+    """Text of a description given as a path, text or bytes; raises a `ModelError`.
 
-    A string that holds a ``<`` is the description itself, any other string is a path or the
-    name of a robot of this package.
-    Bytes are decoded by their byte order mark, else by the XML declaration, else as UTF-8;
-    the locale never matters.
+    A string with a ``<`` is the description itself, any other string is a path or the name of a
+    robot of this package. Bytes are decoded by their byte order mark, else by the XML declaration,
+    else as UTF-8, independent of the locale.
     """
     content: str | bytes
     label, path = _TEXT, None
@@ -195,23 +194,23 @@ def _encoding_of(content: bytes, label: str) -> str:
     if not known.startswith(_ENCODING_FAMILIES):
         raise ModelError(f'declares the unknown encoding {name!r}', subject=label,
                          remedy='save it as UTF-8')
-    # Bytes that could be read this far are not UTF-16, whatever the declaration.
+    # Bytes that could be read up to here are not UTF-16, even if declared so.
     return 'utf-8' if known.startswith(('utf-16', 'utf-32')) else known
 
 
 def parse_source(source: SourceText) -> Document:
-    """Parse a description, which xacro expands first where it is a xacro file.
+    """Parse a description; a xacro file is expanded first.
 
-    An expression that is left, or a failure of xacro, is a `ModelError`.
+    Raises a `ModelError` for a remaining expression or a failure of xacro.
     """
     return _parse_expanded(source)[0]
 
 
 def expanded_text(source: SourceText) -> str:
-    """Text of a description, expanded where it is a xacro file; errors as `parse_source`."""
+    """Text of a description, expanded if it is a xacro file; errors as for `parse_source`."""
     text = _parse_expanded(source)[1]
     if '<xacro:' in text and source.path is not None and _has_xacro():
-        # Definitions without a use: they expand to nothing.
+        # Unused definitions expand to nothing.
         return _expand(source.path, source.label, 'its definitions')
     return text
 
@@ -233,7 +232,7 @@ def _parse_expanded(source: SourceText) -> tuple[Document, str]:
     expanded = parse_document(text, source.label)
     if expanded.leftover:
         raise ModelError(f'still has {expanded.leftover} after xacro', subject=source.label,
-                         remedy='define the name that is used there')
+                         remedy='define the names used there')
     return expanded, text
 
 
@@ -246,7 +245,7 @@ def _has_xacro() -> bool:
 
 
 def _expand(path: Path, label: str, leftover: str) -> str:
-    """Text that xacro makes of a file; its output on stderr becomes part of the error."""
+    """Text of a file after xacro; output of xacro on stderr becomes part of the error."""
     order = [str(item) for item in (path, _MEMORY, MAX_BYTES, *sys.path)]
     try:
         done = subprocess.run([sys.executable, '-c', _EXPANSION, *order], capture_output=True,
@@ -255,12 +254,12 @@ def _expand(path: Path, label: str, leftover: str) -> str:
         raise ModelError(f'cannot be expanded: xacro does not start ({error.strerror})',
                          subject=label, remedy='give the output of `xacro FILE`') from error
     except subprocess.TimeoutExpired as error:
-        raise ModelError(f'keeps xacro busy for more than {LONGEST_EXPANSION:g} s, first at '
+        raise ModelError(f'is not expanded by xacro within {LONGEST_EXPANSION:g} s, first at '
                          f'{leftover}', subject=label,
                          remedy='look for a macro that calls itself; or give the output of '
                                 '`xacro FILE`') from error
     if done.returncode != 0:
-        # The error comes last, after the prints of the file.
+        # The error comes last, after output printed by the file.
         reason = ' '.join(done.stderr.decode('utf-8', 'replace').split())
         raise ModelError(f'cannot be expanded by xacro ({reason[-400:]}), first at {leftover}',
                          subject=label,
@@ -276,9 +275,9 @@ def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _
                    ) -> Document:
     """Parse the text of a URDF; an encoding named in its XML declaration is ignored.
 
-    ``kept`` are the names of the children that are kept, by the name of their parent. Text
-    that is not well-formed XML, has a document type definition, has another root than
-    ``<robot>`` or is unreasonably large is a `ModelError`.
+    ``kept`` are the names of the children that are kept, by the name of their parent. Raises a
+    `ModelError` for text that is not well-formed XML, has a document type definition, has another
+    root than ``<robot>`` or is too large.
     """
     try:
         content = text.lstrip().encode('utf-8')
@@ -308,8 +307,8 @@ class _Builder:
         self._kept = 0
         self._depth = 0
         self._macro_depth: int | None = None
-        # Kept elements that are open; an element is a child of the last one only
-        # when no element outside the kept ones is open in between.
+        # Open elements that are kept; an element is a child of the last one only if no other
+        # element is open in between.
         self._open: list[Element] = []
         self._xacro_prefixes = {'xacro'}
         self.parser = expat.ParserCreate('utf-8')
@@ -371,7 +370,7 @@ class _Builder:
         return bool(colon) and prefix in self._xacro_prefixes
 
     def _note_xacro(self, tag: str) -> None:
-        """Remember the first xacro element outside macros, and the first definition."""
+        """Store the first xacro element outside macros, and the first definition."""
         line = self.parser.CurrentLineNumber
         if tag.partition(':')[2] in _XACRO_DEFINITIONS:
             self.first_definition = self.first_definition or f'element <{tag}> in line {line}'
@@ -381,7 +380,7 @@ class _Builder:
             self.first_use = self.first_use or f'element <{tag}> in line {line}'
 
     def _note_expressions(self, element: Element, owner: Element | None) -> None:
-        """Remember the first attribute that still holds an expression of xacro."""
+        """Store the first attribute that still contains an expression of xacro."""
         if self.first_use or self._macro_depth is not None or element.tag in _OPTIONAL:
             return
         for name, value in element.attributes.items():

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files of users: limited in size, depth and growth, with one kind of error.
+"""YAML files of users, limited in size, depth and expansion, with one exception type.
 
-PyYAML's safe loader creates no objects, but a short text can still expand to a very
-large one (aliases of aliases, merge keys), contain itself, or hold a number that takes
-minutes to read. Its constructors raise any exception of Python: ``!!int x`` and
-``2001-99-99`` a ValueError, ``!!timestamp x`` an AttributeError. Here the nodes are
-checked before values are constructed, and every failure is an `UnusableYamlError`.
+PyYAML's safe loader creates no objects, but a short text can still expand to a very large one
+(aliases of aliases, merge keys), contain itself, or contain a number that takes minutes to read.
+Its constructors also raise various exceptions of Python: ``!!int x`` and ``2001-99-99`` a
+ValueError, ``!!timestamp x`` an AttributeError. This module checks the nodes before values are
+constructed, and raises an `UnusableYamlError` for every failure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError
 #: Largest text read, in bytes. The longest parameter file of this package has 10 KiB.
 MAX_BYTES = 2**18
 
-#: The safe loader, written in C where PyYAML has it: ten times faster.
+#: The safe loader, in C if PyYAML has it, which is ten times faster.
 SafeLoader: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 
 # Largest depth and number of values, each alias counted as its expansion.
@@ -33,15 +33,15 @@ _NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 
 
 class UnusableYamlError(yaml.YAMLError):
-    """A text is not YAML, or too large, too deep or recursive."""
+    """Error of a text that is not YAML, or is too large, too deep or recursive."""
 
 
 def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
     """Mappings, lists and scalars of one YAML document; None for an empty text.
 
-    The loader is a safe one of PyYAML. A text that is not YAML, too large, too deep or
-    recursive, or a value that does not fit its tag, is an `UnusableYamlError`: one line with
-    the place.
+    The loader is a safe one of PyYAML. Raises an `UnusableYamlError`, one line with the position,
+    for a text that is not YAML, too large, too deep or recursive, or a value that does not match
+    its tag.
     """
     if len(text) > MAX_BYTES:
         raise UnusableYamlError(f'is larger than {MAX_BYTES // 2**10} KiB')
@@ -57,10 +57,10 @@ def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
         raise
     except RecursionError:
         raise UnusableYamlError('is nested too deeply') from None
-    # The constructors raise any exception of Python.
+    # The constructors raise various exceptions of Python.
     except Exception as error:
         reason = ' '.join(str(error).split())
-        # The text of libyaml, where the parser in Python runs out of stack.
+        # The message of libyaml; the parser in Python exhausts the stack instead.
         too_deep = 'maximum nesting depth' in reason
         raise UnusableYamlError('is nested too deeply' if too_deep else reason) from error
     finally:
@@ -70,7 +70,7 @@ def parse_yaml(text: str, loader: type = SafeLoader) -> Any:
 
 def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str,
               loader: type = SafeLoader) -> Any:
-    """Content of a YAML file; what is wrong with it is an error of the given class and remedy."""
+    """Content of a YAML file; problems raise an error of the given class with the given remedy."""
     try:
         with path.open('rb') as stream:
             content = stream.read(MAX_BYTES + 1)
@@ -87,7 +87,7 @@ def read_yaml(path: Path, error: type[RobotDynamicsError], remedy: str,
 def _check(root: yaml.Node) -> None:
     """Reject a document that is too deep, too large or recursive."""
     values = 1
-    # Nodes to come, with their depth.
+    # Remaining nodes, with their depth.
     waiting = [(root, 1)]
     while waiting:
         node, depth = waiting.pop()

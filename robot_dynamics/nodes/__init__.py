@@ -3,5 +3,5 @@
 
 from robot_dynamics.nodes.ros.stopping import attend_while_importing
 
-# Imported before any node is, which is long before its main() runs.
+# Imported before any node, long before its main() runs.
 attend_while_importing()

@@ -47,7 +47,7 @@ def _estimates_file(values: Values) -> str:
 
 
 def _feedback(values: Values) -> FeedbackGains | JointGains:
-    """Gains of the feedback, per joint where those are set."""
+    """Gains of the feedback, per joint if set."""
     stiffness = values['feedback.joint_stiffness']
     damping = values['feedback.joint_damping']
     if len(stiffness) != len(damping):
@@ -61,22 +61,22 @@ def _feedback(values: Values) -> FeedbackGains | JointGains:
 
 TABLE = (
     Parameter('adapt', True, 'Whether the estimates may change.'),
-    Parameter('adapt_after', 0.0, 'Time from the start of the reference during which they may '
-              'not.', 's', 0.0, 3600.0),
-    Parameter('allow_unphysical', False, 'Start from a model with inertial parameters that are '
-              'not physical, by the nearest ones that are.', read_only=True),
+    Parameter('adapt_after', 0.0, 'Time from the start of the reference during which the '
+              'estimates do not change.', 's', 0.0, 3600.0),
+    Parameter('allow_unphysical', False, 'Accept a model with inertial parameters that are not '
+              'physical, and start from the nearest physical ones.', read_only=True),
     *FEEDBACK_PARAMETERS,
     Parameter('adaptation.frequency', _ADAPTATION.frequency, 'Largest bandwidth of the loop '
               'through the estimates.', 'rad/s', 0.01, 1000.0, read_only=True),
     Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass at the tip that may be missing in '
               'the model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
-    Parameter('adaptation.spread', _ADAPTATION.spread, 'Distance within which unknown mass is, as '
-              'a share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
-    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms estimated beside the inertial '
-              'parameters: viscous, coulomb, armature, offset.', element=str,
+    Parameter('adaptation.spread', _ADAPTATION.spread, 'Assumed distance of unknown mass, as a '
+              'share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
+    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms estimated in addition to '
+              'the inertial parameters.', element=str,
               choices=('viscous', 'coulomb', 'armature', 'offset'), read_only=True),
     Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'Largest bandwidth of the '
-              'loop through one of them.', 'rad/s', 0.01, 1000.0, read_only=True),
+              'loop through one joint term.', 'rad/s', 0.01, 1000.0, read_only=True),
     Parameter('adaptation.composite', _ADAPTATION.composite, 'Weight of the prediction error; 0 '
               'for the tracking error alone.', '', 0.0, 100.0, read_only=True),
     Parameter('adaptation.composite_cutoff', _ADAPTATION.composite_cutoff, 'Corner frequency of '
@@ -103,8 +103,8 @@ TABLE = (
               choices=COORDINATES, read_only=True),
     Parameter('adaptation.leakage', _ADAPTATION.leakage, 'Rate at which estimates return to the '
               'model, for the law projection.', '1/s', 0.0, 100.0, read_only=True),
-    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Length of s below which estimates '
-              'do not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
+    Parameter('adaptation.dead_zone', _ADAPTATION.dead_zone, 'Norm of s below which estimates do '
+              'not change, for the law dead_zone.', 'rad/s or m/s', 0.0, 100.0, read_only=True),
     Parameter('adaptation.rest_after', _ADAPTATION.rest_after, 'Time without desired motion after '
               'which estimates do not change.', 's', 0.0, 1e6, read_only=True),
     Parameter('adaptation.rest_sliding', _ADAPTATION.rest_sliding, 'Entry of s above which '
@@ -117,12 +117,12 @@ TABLE = (
     Parameter('known.combinations', (), 'Sums of parameters that are known, e.g. link1/Jzz + 0.25 '
               'link2/m.', element=str, read_only=True),
     Parameter('estimates.restore_from', '', 'File of estimates to start from; empty for none. It '
-              'need not exist where estimates are saved to the same file.', read_only=True),
+              'need not exist if estimates are saved to the same file.', read_only=True),
     Parameter('estimates.save_to', '', 'File that estimates are written to when the controller '
               'releases the arm; empty for none.', read_only=True),
     Parameter('contact_topic', 'inverse_dynamics/contact', 'Topic with contacts of the arm; '
               'during a contact estimates do not change.', read_only=True, topic=True),
-    Parameter('contact_freezes', True, 'Whether to subscribe to that.', read_only=True),
+    Parameter('contact_freezes', True, 'Whether contacts freeze estimates.', read_only=True),
 )
 
 
@@ -158,7 +158,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._in_contact = False
         super().build()
         values = self.parameters.values
-        # Analysed and logged before the arm moves.
+        # The gains are analysed and logged before the arm moves.
         report = loop_report(self.law, period=1.0 / values['rate'], delay=values['delay'])
         if report.frequency < report.limit:
             self.get_logger().info(str(report))
@@ -191,7 +191,7 @@ class AdaptiveControllerNode(EffortControllerNode):
                 session.monitor.stamp - self._reference_began >= values['adapt_after'])
 
     def law_telemetry(self) -> tuple[Callable[[int], None], ...]:
-        """Make the publishers of sliding variable and estimates."""
+        """Make the publishers of the sliding variable and the estimates."""
         self._trajectories = 0
         names = self.robot.joint_names
         self._sliding = JointStateMessage(names, velocity=True)
@@ -219,7 +219,7 @@ class AdaptiveControllerNode(EffortControllerNode):
         self._in_contact = message.data
 
     def _contact_counts(self) -> bool:
-        """Whether there is a contact, and contacts count."""
+        """Whether there is a contact that freezes the estimates."""
         return self._in_contact and self.values['contact_freezes']
 
     def _adaptation_status(self) -> Status:

@@ -2,8 +2,8 @@
 """The registry of controllers: one row per controller, read by everything that lists them.
 
 Launch files, runner, ``robot-dynamics switch`` and ``doctor``, recorder, views, security policy,
-parameter files and entry points read these rows (docs/add_a_controller.md). Plain data from the
-standard library alone: ``setup.py`` reads this file without the package.
+parameter files and entry points read these rows (docs/add_a_controller.md). It contains plain data
+and uses only the standard library, because ``setup.py`` reads this file without the package.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ class Controller(NamedTuple):
     node: str
     #: Description for ``--help``.
     text: str
-    #: Parameters of the node that make it this controller.
+    #: Parameter values that select this controller in its node.
     parameters: Mapping[str, Any] = MappingProxyType({})
     #: Whether it follows trajectories on ``<node>/reference``.
     tracks: bool = True
     #: Whether it estimates parameters of the model while it runs.
     learns: bool = False
-    #: Whether it is made for arms with elastic joints, and for no others.
+    #: Whether it is only for arms with elastic joints.
     is_elastic: bool = False
     #: Whether the parameters ``feedback.*`` set the gains of its feedback.
     has_feedback_gains: bool = True
-    #: Topic of the states that it answers.
+    #: Topic of the states that it uses.
     states: str = 'joint_states'
-    #: Topics that it publishes beside `COMMON_TOPICS`, below the name of its node.
+    #: Topics that it publishes in addition to `COMMON_TOPICS`, below the name of its node.
     topics: tuple[str, ...] = ()
-    #: Topics that it subscribes to beside states, description, reference and the commands of the
-    #: other controllers.
+    #: Topics that it subscribes to in addition to states, description, reference and the commands
+    #: of the other controllers.
     listens_to: tuple[str, ...] = ()
-    #: Compiled functions that its node uses beside those of every controller, by module below
-    #: ``robot_dynamics``; ``robot-dynamics warmup`` and ``up`` compile them before it starts.
+    #: Compiled functions that only its node uses, by module below ``robot_dynamics``;
+    #: ``robot-dynamics warmup`` and ``up`` compile them before it starts.
     kernels: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     #: Python package that has the module of the node.
     package: str = 'robot_dynamics.nodes'
@@ -60,7 +60,7 @@ class Controller(NamedTuple):
 
     @property
     def all_topics(self) -> tuple[str, ...]:
-        """Its reference, if it tracks one, and what it publishes."""
+        """Its reference, if it tracks one, and all topics that it publishes."""
         return (*((f'{self.node}/reference',) if self.tracks else ()), *self.published)
 
 
@@ -99,7 +99,7 @@ CONTROLLERS: Mapping[str, Controller] = MappingProxyType({row.name: row for row 
 
 
 def by_node(rows: Iterable[Controller]) -> dict[str, Controller]:
-    """Rows by the names of their nodes; of several with one node, the first."""
+    """Rows by node name; for several rows with one node, the first."""
     found: dict[str, Controller] = {}
     for row in rows:
         if row.node:

@@ -78,7 +78,7 @@ class ElasticPDControllerNode(EffortControllerNode):
         """Build everything; log the gains and their analysis."""
         super().build()
         with self.stopped.interrupting():
-            # They were analysed without payload.
+            # The gains were analysed without payload.
             if np.any(self.law.model.load):
                 self.law.judge()
         gains = self.law.gains
@@ -111,10 +111,9 @@ class ElasticPDControllerNode(EffortControllerNode):
 
 
 def make_law(robot: ElasticRobot, values: Values) -> ElasticPDController:
-    """Make the law for a robot as the parameters describe it.
+    """Make the law of the parameters for a robot.
 
-    Raises a RobotDynamicsError where values do not fit the robot, or gains are outside their
-    bounds.
+    Raises a RobotDynamicsError if values do not match the robot or gains are outside their bounds.
     """
     names = robot.links.joint_names
     timing = {'period': 1.0 / values['rate'], 'delay': values['delay']}

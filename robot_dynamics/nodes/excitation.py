@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Play an exciting motion and record it for identification.
 
-A plan of ``robot-dynamics excite`` is checked against the robot first, and before the first
-command also the path to its start from the present pose. It is played as a reference for a
+A plan of ``robot-dynamics excite`` is first checked against the robot. The path from the present
+pose to its start is checked before the first command. The plan is played as a reference for a
 controller of this package, or as trajectories for an arm that is controlled by position. Every
-message ends in a stop along the path, so that an arm that gets no more messages comes to rest.
-Stale states, an arm far from its reference or a controller that stops tracking stop the motion at
-once. Joint states and commands are recorded into a rosbag2 folder. The process ends with the
-motion, with status 0 when all of it was played.
+message ends in a stop along the path, so that an arm without further messages comes to rest. The
+motion is stopped immediately if states are stale, the arm is far from its reference, or the
+controller stops tracking. Joint states and commands are recorded into a rosbag2 folder. The
+process ends with the motion, with status 0 if all of it was played.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 STATE_TOPIC = 'excitation/state'
-#: Topics of a motion, as far as they exist.
+#: Topics of a motion; missing ones are ignored.
 RECORDED = ('joint_states', 'motor_states', 'robot_description', STATE_TOPIC,
             'effort_controller/commands',
             *(topic for node in TRACKING_NODES for topic in CONTROLLER_NODES[node].all_topics))
@@ -67,7 +67,7 @@ TABLE = (
     Parameter('controllers', TRACKING_NODES, 'reference: names of the controllers; the one that '
               'tracks gets the reference.', element=str, read_only=True, topic=True),
     Parameter('trajectory_topic', 'joint_trajectory_controller/joint_trajectory', 'trajectory: '
-              'topic on which the arm takes a JointTrajectory.', read_only=True, topic=True),
+              'topic on which the arm receives a JointTrajectory.', read_only=True, topic=True),
     Parameter('approach', 0.25, 'Share of the speeds and accelerations of the plan that is used '
               'on the path to its start.', low=0.01, high=1.0, read_only=True),
     Parameter('max_deviation', 0.2, 'Largest distance of a joint from its reference; beyond it '
@@ -146,7 +146,7 @@ class ExcitationNode(PlainNode):
         self.fast.tick(values['chunk_period'], self._step)
 
     def stop(self) -> None:
-        """Let the arm come to rest, and close the recording."""
+        """Bring the arm to rest, and close the recording."""
         session = self._session
         if session is not None and session.has_begun \
                 and session.stage(self._now()) in (Stage.APPROACHING, Stage.PLAYING):
@@ -156,7 +156,7 @@ class ExcitationNode(PlainNode):
             self._recording.close()
 
     def _on_mode(self, name: str, message: String) -> None:
-        """Record the mode of a controller; stop when the one that follows stops tracking."""
+        """Store the mode of a controller; stop if the one that plays the plan stops tracking."""
         mode = self._modes[name] = message.data
         if name == self._controller and mode != Mode.TRACKING.value:
             self._stop_motion(f'{name} is {mode}')
@@ -198,17 +198,17 @@ class ExcitationNode(PlainNode):
         self._session.prepare(self._monitor.q, self._monitor.v)
         for note in self._session.notes:
             self.get_logger().warning(note)
-        # The preparation took time; the motion begins now.
+        # The preparation took time, so the motion begins now.
         self._fetch_state()
         self._session.begin(self._now() + self.parameters.values['lead'])
         self.get_logger().info('the motion to the start begins'
                                + (f', {self._controller} follows' if self._controller else ''))
         self._publish_state()
-        # From its first point, however late it is by now: an arm does not jump.
+        # From its first point, even if that is late, because the arm must not jump.
         self._send(self._session.begins)
 
     def _why_not_ready(self) -> str:
-        """Reason that forbids to begin, '' without one."""
+        """Reason why the motion cannot begin, or ''."""
         if not self._monitor.velocity_known:
             return 'no velocity of the arm yet'
         if self._recording is not None and not self._recording.topics:
@@ -261,7 +261,7 @@ class ExcitationNode(PlainNode):
         session, values = self._session, self.parameters.values
         now = self._now() if begin is None else begin
         reference, elapsed, duration = session.ahead(now, values['horizon'])
-        # The last point lies after the end of the stop, also when that is over.
+        # The last point is after the end of the stop, even if that has passed.
         step = values['point_period']
         duration = (1 + math.ceil(duration / step)) * step
         message = trajectory_message(self._robot.joint_names,
@@ -295,7 +295,7 @@ class ExcitationNode(PlainNode):
 
 
 def _clearance(robot, source, values) -> Clearance | None:
-    """Check of shapes, where the parameters select one."""
+    """Check of shapes, if the parameters select one."""
     if not values['clearance'] and not values['workspace']:
         return None
     from robot_dynamics.simulation.clearance import ShapeClearance

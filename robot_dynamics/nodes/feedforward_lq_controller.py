@@ -71,8 +71,8 @@ TABLE = (
               'be stable, as a share of the mass of all links.', '%', 0.0, 1000.0, read_only=True),
 )
 
-#: Most knots of gains computed ahead, and their largest distance; beyond that gains are computed
-#: in the loop. s.
+#: Largest number of knots of gains computed ahead, and their largest distance; otherwise gains are
+#: computed in the loop. s.
 _MOST_KNOTS, _LARGEST_SPACING = 500, 0.05
 
 
@@ -102,7 +102,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         super().build()
         values = self.parameters.values
         with self.stopped.interrupting():
-            # It was certified without payload.
+            # The certificate was made without payload.
             if np.any(self.law.model.load):
                 self.law.certify()
         self.get_logger().info(str(self.law.certificate))
@@ -112,7 +112,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                 order=values['feedback.series_order']))
 
     def before_cycle(self) -> None:
-        """Take over gains that were computed in the meantime."""
+        """Use gains that were computed in the meantime."""
         planner, law = self._planner, self.law
         # Gains for another payload are not used.
         if planner is not None and law.model.load is self._planned_load:

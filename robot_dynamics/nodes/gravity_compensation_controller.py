@@ -51,7 +51,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
         super().__init__('gravity_compensation_controller', TABLE, stopped)
 
     def make_law(self, robot: Robot, values: Values) -> GuidingController:
-        """Make the law as the parameters describe it."""
+        """Make the law of the parameters."""
         settings = GuidingSettings(**{
             **group(values, 'guiding', GuidingSettings),
             'largest_speed': per_joint(values, 'guiding.largest_speed', robot.joint_names,
@@ -65,7 +65,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
             self.law.check_damping(values['guiding.damping'])
 
     def on_parameters(self, values: Values) -> None:
-        """Take over damping and compensation of friction."""
+        """Use changed damping and friction compensation."""
         super().on_parameters(values)
         if self.is_built:
             self.law.adjust(damping=values['guiding.damping'],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Publish torques of the model for a moving arm, their parts, faults and contacts."""
+"""Publish the model torques of a moving arm and their parts, faults and contacts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
-#: An older command is assumed not to act any more. s.
+#: Age above which a command is assumed to be inactive. s.
 _LONGEST = 0.5
 
 TABLE = (
@@ -49,9 +49,9 @@ TABLE = (
     Parameter('effort_source', 'joint_states', 'Source of efforts: joint_states, with the meaning '
               'effort_kind, or commands, for an arm that does not report them.',
               choices=('joint_states', 'commands'), read_only=True),
-    Parameter('command_topic', 'effort_controller/commands', 'commands: their topic.',
+    Parameter('command_topic', 'effort_controller/commands', 'commands: topic of the commands.',
               read_only=True, topic=True),
-    Parameter('command_joints', (), 'commands: order of their joints; empty means that of the '
+    Parameter('command_joints', (), 'commands: order of the joints; empty means that of the '
               'robot.', element=str, read_only=True),
     Parameter('hardware_gravity_compensation', False, 'commands: whether the arm adds gravity to '
               'commands.', read_only=True),
@@ -92,7 +92,7 @@ class ActingEffort:
                                 qos.command_input())
 
     def acting(self, q: FloatArray, reported: FloatArray) -> FloatArray:
-        """Effort that acts on the joints, gravity included, shape (n,), N m or N; nan if unknown.
+        """Effort on the joints, including gravity, shape (n,), N m or N; nan if unknown.
 
         `reported`, shape (n,), are the efforts of the joint states.
         """
@@ -103,7 +103,7 @@ class ActingEffort:
         return self._command if self._gravity is None else self._command + self._gravity(q)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        """Record a command; one that a driver would reject is ignored."""
+        """Store a command; commands that a driver would reject are ignored."""
         effort = array_of(message.data)
         if effort.shape == self._command.shape and np.isfinite(effort).all():
             self._command[:] = effort[self._order]
@@ -111,7 +111,7 @@ class ActingEffort:
 
 
 class InverseDynamicsNode(PlainNode):
-    """Joint states in, model torques out."""
+    """Node that publishes model torques for joint states."""
 
     def __init__(self, stopped: StopRequest):
         self._watch: FaultWatch | None = None
@@ -123,7 +123,7 @@ class InverseDynamicsNode(PlainNode):
         robot = load_robot(self, values, self.stopped)
         with self.stopped.interrupting():
             self._dynamics = Dynamics(robot)
-        # A state may be published by hand, to see its torques.
+        # States may also be published by hand, for example to inspect torques.
         self._monitor = JointStateMonitor.for_robot(
             robot, velocity_cutoff=values['velocity_cutoff'], may_freeze=True)
         self._terms = TorqueTerms(robot, self._dynamics, cutoff=values['acceleration_cutoff'])
@@ -152,13 +152,13 @@ class InverseDynamicsNode(PlainNode):
         self.fast.subscribe(JointState, 'joint_states', self._on_joint_state, qos.state())
 
     def on_parameters(self, values: Values) -> None:
-        """Take over changed parameters."""
+        """Use changed parameters."""
         self._regressor_due = _Pace(values['regressor_rate'])
         if self._watch is not None:
             self._watch.on_parameters(values)
 
     def check(self, values: Values) -> None:
-        """Reject thresholds that do not fit the robot."""
+        """Reject thresholds that do not match the robot."""
         if self._watch is not None:
             self._watch.check(values)
 
@@ -200,10 +200,10 @@ class InverseDynamicsNode(PlainNode):
 
 
 class _Pace:
-    """Decides whether something is due, at a largest rate; never at rate 0."""
+    """Rate limiter; at rate 0 nothing is ever due."""
 
     def __init__(self, rate: float):
-        # One per cent of slack: states do not arrive exactly in time.
+        # With a tolerance of one per cent, because states are not exactly periodic.
         self._period = 0.99 / rate if rate > 0.0 else np.inf
         self._last = -np.inf if rate > 0.0 else np.inf
 

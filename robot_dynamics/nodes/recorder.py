@@ -23,7 +23,7 @@ from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import run
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
-#: Topics of a running system, as far as they exist.
+#: Topics of a running system; missing ones are ignored.
 DEFAULT_TOPICS = (
     'joint_states', 'motor_states', 'robot_description', 'effort_controller/commands',
     *(topic for row in CONTROLLER_NODES.values() for topic in row.all_topics),
@@ -50,7 +50,7 @@ _TEXT, _JOINT_STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 class Progress:
     """Summary of recorded messages: mode, tracking error, and whether estimates change.
 
-    Messages are bytes that were not checked; those that cannot be read are ignored.
+    Messages are unchecked bytes; unreadable ones are ignored.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Progress:
         self._errors: deque[tuple[float, float]] = deque()
 
     def note(self, topic: str, kind: str, data: bytes) -> None:
-        """Look at one serialised message of a topic and of a type (`kind`)."""
+        """Evaluate one serialised message of a topic and of a type (`kind`)."""
         now = time.monotonic()
         if self._first is None:
             self._first = now
@@ -71,13 +71,13 @@ class Progress:
         elif topic.endswith('/tracking_error') and kind == _JOINT_STATE:
             self._note_error(now, getattr(_read(data, JointState), 'position', ()))
         elif topic.endswith('/parameter_estimate'):
-            # Nothing but numbers in it: frozen estimates are the same bytes again.
+            # It contains only numbers, so that frozen estimates have equal bytes.
             if self._first_estimate is None:
                 self._first_estimate = data
             self._learns = self._learns or data != self._first_estimate
 
     def line(self, messages: int) -> str:
-        """Return the line of JSON."""
+        """The line of JSON."""
         now = time.monotonic()
         self._forget(now)
         error = float(np.sqrt(np.mean([square for _, square in self._errors]))) \
@@ -96,22 +96,22 @@ class Progress:
             self._errors.append((now, square))
 
     def _forget(self, now: float) -> None:
-        """Drop what is older than the window."""
+        """Drop values older than the window."""
         while self._errors and self._errors[0][0] < now - ERROR_WINDOW:
             self._errors.popleft()
 
 
 def _read(data: bytes, message_type: type) -> Any:
-    """Deserialise a message, None where that fails."""
+    """Deserialised message, or None."""
     try:
         return deserialize_message(data, message_type)
-    # The middleware raises errors of many types for other bytes.
+    # The middleware raises various exceptions for invalid bytes.
     except Exception:
         return None
 
 
 class RecorderNode(PlainNode):
-    """Records, and prints progress."""
+    """Node that records topics and prints progress."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('recorder', TABLE, stopped)
@@ -131,7 +131,7 @@ class RecorderNode(PlainNode):
         Diagnostics(self, 'recorder', {'recording': recording.status})
 
     def stop(self) -> None:
-        """Fetch what has come meanwhile and close the recording."""
+        """Fetch the remaining messages and close the recording."""
         if self._recording is not None:
             self._recording.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recording of topics into a rosbag2 folder, off the thread of the node."""
+"""Recording of topics into a rosbag2 folder, in a separate thread."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from robot_dynamics.nodes.ros.messages import PolledSubscription
 from robot_dynamics.nodes.ros.node import NodeParts
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 
-#: Messages are fetched this often, many at once: to wake up for each would occupy a core. s.
+#: Time between two fetches of many messages, because waking up for each would occupy a core. s.
 _FETCH_PERIOD = 0.02
 #: Time between two checks for new topics. s.
 _DISCOVERY_PERIOD = 0.25
-#: Messages of a topic that may wait until they are fetched: two seconds at 1 kHz.
+#: Queue length of a topic between two fetches: two seconds at 1 kHz.
 _DEPTH = 2000
 
 
 def recording_parameters(topics: Sequence[str]) -> tuple[Parameter, ...]:
-    """Rows of a node that records, beside its parameter ``output``."""
+    """Parameters of a recording node in addition to ``output``."""
     return (
         Parameter('topics', tuple(topics), 'Topics to record, as soon as they have a publisher.',
                   element=str, read_only=True, topic=True),
@@ -40,7 +40,7 @@ def recording_parameters(topics: Sequence[str]) -> tuple[Parameter, ...]:
 
 
 class TopicRecording:
-    """Subscribes to topics and passes their serialised messages to a `BagWriter`.
+    """Subscriber that passes serialised messages of topics to a `BagWriter`.
 
     A node that has been started closes it at the end. A recording of this package in the folder
     is replaced; topics are recorded as soon as they have a publisher; `note` is called with topic,
@@ -62,7 +62,7 @@ class TopicRecording:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics that are recorded by now."""
+        """Topics that are being recorded."""
         return tuple(self._recorded)
 
     def _discover(self) -> None:
@@ -87,7 +87,7 @@ class TopicRecording:
                 self._node, message_type, name, _matching_qos(topic.offered), raw=True)
 
     def _fetch(self) -> None:
-        """Take every message that waits; raises a RecordingError when writing has failed."""
+        """Fetch every queued message; raises a RecordingError if writing has failed."""
         for name, subscription in self._recorded.items():
             while (data := subscription.fetch()) is not None:
                 self.writer.write(name, time.time_ns(), data)
@@ -115,7 +115,7 @@ class TopicRecording:
 
 
 def _matching_qos(offered: Sequence[QoSProfile]) -> QoSProfile:
-    """Strictest profile that the offers of all publishers satisfy."""
+    """Strictest QoS profile compatible with all publishers."""
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in offered)
     latched = all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in offered)
     return QoSProfile(
@@ -137,7 +137,7 @@ def _message_type(topic: Topic) -> type:
 
 _METADATA = 'metadata.yaml'
 
-#: Version of the metadata file: the newest that Humble's ``ros2 bag`` reads, too.
+#: Version of the metadata file: the newest that ``ros2 bag`` of Humble can read.
 _METADATA_VERSION = 8
 
 
@@ -151,7 +151,7 @@ class Topic:
 
 
 class BagWriter:
-    """Writes messages to an MCAP file that ``ros2 bag`` reads.
+    """Writer of an MCAP file for ``ros2 bag``.
 
     `write` passes a message to a thread, so that a slow disk does not stop the node. When more
     than the capacity waits, messages are dropped and counted. Raises a RecordingError where
@@ -187,14 +187,14 @@ class BagWriter:
         self._queue: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         #: Error that stopped the writing, if there is one.
         self.failure: Exception | None = None
-        #: Messages passed to the thread, and dropped because too many waited.
+        #: Messages passed to the thread, and messages dropped because the queue was full.
         self.messages = 0
         self.dropped = 0
         self._thread = threading.Thread(target=self._run, name='bag writer', daemon=True)
         self._thread.start()
 
     def add_topic(self, topic: Topic) -> None:
-        """Register a topic; raises a RecordingError when rosbags does not support its type."""
+        """Register a topic; raises a RecordingError if rosbags does not support its type."""
         try:
             definition, _ = self._typestore.generate_msgdef(topic.type, ros_version=2)
             digest = self._typestore.hash_rihs01(topic.type)
@@ -227,9 +227,9 @@ class BagWriter:
         self._queue.put(write)
 
     def close(self) -> None:
-        """Write the messages that wait, then index and metadata.
+        """Write the queued messages, then index and metadata.
 
-        Raises a RecordingError when not everything could be written.
+        Raises a RecordingError if not everything could be written.
         """
         def close() -> None:
             self._writer.close()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Publish a reference motion for a controller, from the present pose of the arm.
 
-The motion is sent in overlapping chunks, so that a lost one does no harm. It starts when a
-controller publishes the mode tracking, with a move from the measured pose. When that controller
-stops tracking, the motion ends; it starts again when this or another controller tracks.
+The motion is sent in overlapping chunks, so that a lost chunk has no effect. It starts when a
+controller publishes the mode tracking, with a move from the measured pose. It ends when that
+controller stops tracking, and starts again when this or another controller tracks.
 """
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ MOTION_PARAMETERS = (
 
 #: Share of a joint's speed limit that is used.
 _SPEED_MARGIN = 0.9
-#: Random poses lie around the middle of a joint's range, by at most this share of it.
+#: Largest distance of random poses from the middle of a joint's range, as a share of it.
 _POSE_SPREAD = 0.2
-#: Range of a joint without limits, to each side of its position. rad or m.
+#: Range of a joint without limits, to either side of its position. rad or m.
 _FREE_RANGE = 1.0
 _RANDOM_POSES = 4
 _SHAPE = ('give joint_names, and points with positions, velocities, accelerations and '
@@ -118,7 +118,7 @@ _SHAPE = ('give joint_names, and points with positions, velocities, acceleration
 def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
     """Make the motion that `MOTION_PARAMETERS` describe, with the move from a pose to its start.
 
-    Raises a RobotDynamicsError where parameters or the file are wrong.
+    Raises a RobotDynamicsError if parameters or the file are invalid.
     """
     limits = {'velocity_limit': np.fmin(values['speed'], _SPEED_MARGIN * robot.limits.velocity),
               'acceleration_limit': values['acceleration']}
@@ -137,10 +137,10 @@ def make_motion(robot: Robot, values: Values, start: FloatArray) -> Reference:
 
 
 def check_motion(robot: Robot, values: Values) -> None:
-    """Reject parameters that do not describe a motion, for any pose of the arm.
+    """Reject parameters that do not describe a motion from any pose of the arm.
 
-    Whether a path of the end effector from the present pose is possible depends on that pose:
-    only its own parameters are checked then.
+    A path of the end effector from the present pose depends on that pose, so that only its own
+    parameters are checked.
     """
     if values['trajectory'] in TIP_TRAJECTORIES and not values['poses']:
         tip_path(values, np.zeros(3))
@@ -160,9 +160,9 @@ def middle(robot: Robot) -> FloatArray:
 
 
 class FileMotion(Reference):
-    """A JointTrajectory written as YAML, as ``ros2 topic echo`` shows it.
+    """A JointTrajectory in YAML, as printed by ``ros2 topic echo``.
 
-    Raises a TrajectoryError where it cannot be read or violates limits of the robot.
+    Raises a TrajectoryError if it cannot be read or violates limits of the robot.
     """
 
     def __init__(self, robot: Robot, path: Path):
@@ -170,12 +170,13 @@ class FileMotion(Reference):
         self._buffer = TrajectoryBuffer.for_robot(robot)
         self.n = robot.n
         order = [list(names).index(name) for name in robot.joint_names if name in names]
-        # A possible pose: from others the buffer would accept a motion back into limits.
+        # A pose within limits, because from others the buffer would accept a motion back into
+        # limits.
         start = np.array(points[0].positions)[order] if len(order) == robot.n \
             else np.zeros(robot.n)
         self._buffer.anchor(np.clip(start, robot.limits.lower, robot.limits.upper))
         self._buffer.accept(names, points, stamp=None, now=0.0)
-        # Includes a stop, where the trajectory ends in motion.
+        # Includes a stop if the trajectory ends in motion.
         self.duration = self._buffer.end
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
@@ -223,7 +224,7 @@ def _first_pose(robot: Robot, values: Values, start: FloatArray) -> FloatArray:
 
 def _around_poses(poses: Sequence[FloatArray], start: FloatArray, values: Values,
                   limits: dict[str, Any]) -> Reference:
-    """Motion from the start through all poses, repeated if asked for."""
+    """Motion from the start through all poses, optionally repeated."""
     first = through_poses([start, *poses], dwell=values['dwell'], **limits)
     if not values['repeat'] or len(poses) < 2:
         return first
@@ -242,7 +243,7 @@ def _read_trajectory(path: Path) -> tuple[list[str], list[TrajectoryPoint]]:
             *([float(value) for value in point.get(field) or ()]
               for field in ('positions', 'velocities', 'accelerations')))
             for point in content['points']]
-    # A missing entry, another type, or a number too large for a float.
+    # Missing entries, wrong types, or numbers too large for a float.
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise TrajectoryError(f'is not a JointTrajectory ({type(error).__name__}: {error})',
                               subject=f'file {path}', remedy=_SHAPE) from error
@@ -261,10 +262,10 @@ def _seconds(duration: Any) -> float:
 
 def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
                     velocity_limit: FloatArray, acceleration_limit: float) -> Reference:
-    """Make the motion along the line or circle from a pose, and back where it repeats.
+    """Make the motion along the line or circle from a pose, and back if it is repeated.
 
     The limits are those of the joints, rad/s or m/s, rad/s^2 or m/s^2. Raises a RobotDynamicsError
-    where a parameter is wrong or the motion violates them.
+    if a parameter is invalid or the motion violates the limits.
     """
     dynamics = Dynamics(robot)
     link = values['link'] or list(robot.frames)[-1]
@@ -310,7 +311,7 @@ TABLE = (
 
 
 class ReferenceNode(PlainNode):
-    """Waits until a controller tracks, then publishes its reference."""
+    """Node that waits until a controller tracks, then publishes its reference."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('reference', TABLE, stopped)
@@ -322,11 +323,11 @@ class ReferenceNode(PlainNode):
         self._chunks = 0
 
     def start(self) -> None:
-        """Read the motion's description and subscribe."""
+        """Read the description of the motion and subscribe."""
         values = self.parameters.values
         self._robot = load_robot(self, values, self.stopped)
         self._monitor = JointStateMonitor.for_robot(self._robot)
-        # Rejects wrong parameters now, not when the arm waits.
+        # Rejects invalid parameters at the start.
         with self.stopped.interrupting():
             check_motion(self._robot, values)
         self._stamps = StampClock(self)
@@ -343,7 +344,7 @@ class ReferenceNode(PlainNode):
         self.fast.tick(values['chunk_period'], self._stream)
 
     def _on_mode(self, name: str, message: String) -> None:
-        """Record the mode of a controller; start over when the one that follows stops tracking."""
+        """Store the mode of a controller; start over if the followed one stops tracking."""
         mode = self._modes[name] = message.data
         if mode == Mode.TRACKING.value:
             if name != self._controller:
@@ -363,7 +364,7 @@ class ReferenceNode(PlainNode):
             if self._chunk_publishers[self._controller].get_subscription_count() == 0:
                 return
             limits = self._robot.limits
-            # An arm that sags may be a little outside its limits.
+            # An arm that sags may be slightly outside its limits.
             pose = np.clip(self._monitor.q, limits.lower, limits.upper)
             self._motion = self._make_motion(pose)
             if self._motion is None:
@@ -380,9 +381,9 @@ class ReferenceNode(PlainNode):
         self._send(self._motion, elapsed, values['horizon'], values['point_period'])
 
     def _make_motion(self, pose: FloatArray) -> Reference | None:
-        """Make the motion from a pose of the arm, or log why that is not possible.
+        """Make the motion from a pose of the arm, or log the reason of a failure.
 
-        A path of the end effector may be out of reach from there. The arm stays then, until a
+        A path of the end effector may be out of reach. The arm then stays at rest until a
         controller begins to track again.
         """
         if self._failure:
@@ -395,9 +396,9 @@ class ReferenceNode(PlainNode):
             return None
 
     def _fetch_state(self) -> float | None:
-        """Time on the clock of joint states, s; None without a new one."""
+        """Time on the clock of joint states, s; None without a new state."""
         monitor, clock, fresh = self._monitor, self._stamps, False
-        # States are read now and then only: the change since the last one is not checked.
+        # States are read irregularly, so that the change since the last one is not checked.
         monitor.forget()
         while (message := self._states.fetch()) is not None:
             stamp = to_nanoseconds(message.header.stamp)
@@ -406,7 +407,7 @@ class ReferenceNode(PlainNode):
         return monitor.stamp if fresh else None
 
     def _send(self, motion: Reference, elapsed: float, horizon: float, step: float) -> None:
-        """Send the chunk of the motion that begins now."""
+        """Send the next chunk of the motion."""
         message = trajectory_message(self._robot.joint_names,
                                      sample_points(motion, elapsed, horizon, step))
         write_stamp(message.header.stamp, self._stamps.nanoseconds(self._start + elapsed))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulate an arm with the topics of an arm behind ros2_control.
 
-It publishes ``joint_states`` as joint_state_broadcaster does and takes
-``effort_controller/commands`` as forward_command_controller does. Where its joints are elastic,
-commands are efforts of the motors, and it publishes their states, too.
+It publishes ``joint_states`` like joint_state_broadcaster and subscribes to
+``effort_controller/commands`` like forward_command_controller. With elastic joints, commands are
+efforts of the motors, and states of the motors are also published.
 """
 from __future__ import annotations
 
@@ -63,10 +63,12 @@ STATE_PARAMETERS = (
               read_only=True),
     Parameter('motor_resolution', 0.0, 'Step of the encoders of the motors of elastic joints, '
               'seen from the joints.', 'rad or m', 0.0, 1.0, read_only=True),
-    Parameter('position_noise', 0.0, 'Standard deviation.', 'rad or m', 0.0, 1.0, read_only=True),
-    Parameter('velocity_noise', 0.0, 'Standard deviation.', 'rad/s or m/s', 0.0, 10.0,
+    Parameter('position_noise', 0.0, 'Standard deviation of the noise.', 'rad or m', 0.0, 1.0,
               read_only=True),
-    Parameter('effort_noise', 0.0, 'Standard deviation.', 'N m or N', 0.0, 1e3, read_only=True),
+    Parameter('velocity_noise', 0.0, 'Standard deviation of the noise.', 'rad/s or m/s', 0.0, 10.0,
+              read_only=True),
+    Parameter('effort_noise', 0.0, 'Standard deviation of the noise.', 'N m or N', 0.0, 1e3,
+              read_only=True),
     Parameter('signal_to_noise', 0.0, 'Ratio of the standard deviation of each position and '
               'velocity since the start to that of additional noise; 0 for no such noise.', '',
               0.0, 1e9, read_only=True),
@@ -78,17 +80,18 @@ STATE_PARAMETERS = (
               read_only=True),
 )
 
-#: Returns true positions, velocities and efforts, each of shape (n,).
+#: Function that returns true positions, velocities and efforts, each of shape (n,).
 Truth = Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
 
 
 class ArmStates:
-    """Measures states of an arm and publishes them."""
+    """Measurement and publication of the states of an arm."""
 
     def __init__(self, node: NodeParts, plant: Plant | ElasticPlant, values: Values, frame: str):
         self._node, self._frame = node, frame
         self._messages: list[tuple[JointStateMessage, Publisher]] = []
-        #: Sensors of links or motors, their true values, and where their readings are written.
+        #: Sensors of links or motors, their true values, and the place of their readings in
+        #: messages.
         self._sensors: list[tuple[JointSensors, Truth, list[FloatArray]]] = []
         names = plant.robot.joint_names
         self._order = joint_order('joint_order', values['joint_order'], names)
@@ -113,7 +116,7 @@ class ArmStates:
         unknown = np.full(len(names), np.nan)
         self._sense(links, lambda: (
             plant.q, plant.v, plant.spring_effort if has_springs else unknown), of_links)
-        # Motors follow the links where they share a message.
+        # In a shared message, motors follow the links.
         self._sense(motors, lambda: (plant.motor_q, plant.motor_v, plant.effort), message,
                     first=len(names) if message is of_links else 0)
 
@@ -136,7 +139,7 @@ class ArmStates:
 
     def _sense(self, sensors: JointSensors, truth: Truth, message: JointStateMessage, *,
                first: int = 0) -> None:
-        """Write readings into a message from a place on."""
+        """Write readings into a message from an index on."""
         places = slice(first, first + len(self._order))
         self._sensors.append((sensors, truth, [field[places] for field in (
             message.position, message.velocity, message.effort)]))
@@ -171,11 +174,11 @@ PLANT_PARAMETERS = (
     Parameter('stribeck.rise', (), 'Friction of the motors of elastic joints that is missing at '
               'standstill, f3 of docs/elastic.md; empty means none.', 'N m or N', 0.0, 1e5,
               read_only=True),
-    Parameter('stribeck.rise_speed', (0.1,), 'Speed at which that friction is reached, f4.',
+    Parameter('stribeck.rise_speed', (0.1,), 'Speed at which stribeck.rise is reached, f4.',
               'rad/s or m/s', 1e-6, 1e3, read_only=True),
     Parameter('stribeck.drop', (), 'Friction of the motors that is lost at speed, f5; empty means '
               'none.', 'N m or N', 0.0, 1e5, read_only=True),
-    Parameter('stribeck.drop_rate', (1.0,), 'Inverse of the speed at which it vanishes, f6.',
+    Parameter('stribeck.drop_rate', (1.0,), 'Inverse of the speed of stribeck.drop, f6.',
               's/rad or s/m', 1e-6, 1e6, read_only=True),
 )
 
@@ -214,7 +217,7 @@ def build_elastic_plant(model: ElasticRobot, values: Values) -> ElasticPlant:
     plant = ElasticPlant(replace(model, links=_laden(model.links, values)),
                          timestep=values['timestep'], friction=friction,
                          effort_gain=per_joint(values, 'effort_gain', names))
-    # A singular mass matrix is rejected now; at rest a step has no other effect.
+    # A step at rest has no effect, except that a singular mass matrix is rejected now.
     plant.advance(steps=1)
     limits = model.links.limits
     start = np.clip(0.0, limits.lower, limits.upper)
@@ -237,15 +240,15 @@ INJECTION_PARAMETERS = (
               'effort), loss (delivers size less, as a share), bias (size is added).',
               choices=tuple(kind.value for kind in FaultKind)),
     Parameter('fault.joint', '', 'Joint of the actuator; empty means none.'),
-    Parameter('fault.size', 1000.0, 'Size: 1/s for a block, N m or N for a bias, else a share.',
-              '', -1e6, 1e6),
-    Parameter('fault.duration', 0.0, 'Its duration; 0 for ever.', 's', 0.0, 1e6),
-    Parameter('fault.time', 0.0, 'Its time, counted from the first command; 0 for only when the '
-              'service inject_fault is called.', 's', 0.0, 1e6, read_only=True),
-    Parameter('push.force', (), 'Force on the arm in base axes, with the fault or without; empty '
+    Parameter('fault.size', 1000.0, 'Size of the fault: 1/s for a block, N m or N for a bias, '
+              'else a share.', '', -1e6, 1e6),
+    Parameter('fault.duration', 0.0, 'Duration of the fault; 0 for no end.', 's', 0.0, 1e6),
+    Parameter('fault.time', 0.0, 'Time of the fault after the first command; 0 for a fault only '
+              'by the service inject_fault.', 's', 0.0, 1e6, read_only=True),
+    Parameter('push.force', (), 'Force on the arm in base axes, with or without a fault; empty '
               'means none.', 'N', -1e4, 1e4),
-    Parameter('push.frame', '', 'Link or frame at the origin of which it acts; empty means the '
-              'last frame.'),
+    Parameter('push.frame', '', 'Link or frame at the origin of which the push acts; empty means '
+              'the last frame.'),
 )
 
 
@@ -280,13 +283,13 @@ TABLE = (
 
 
 class SimulatedArmNode(PlainNode):
-    """MuJoCo as the hardware, or an integrator of this package where joints are elastic."""
+    """Node with MuJoCo as the hardware, or an integrator of this package for elastic joints."""
 
     def __init__(self, stopped: StopRequest):
         super().__init__('simulated_arm', TABLE, stopped)
 
     def start(self) -> None:
-        """Build the plant and go."""
+        """Build and start the plant."""
         values = self.parameters.values
         described = description.load_described(self, values, self.stopped)
         model = described.robot
@@ -322,12 +325,12 @@ class SimulatedArmNode(PlainNode):
         self._connect(values, model.name)
 
     def _connect(self, values: Values, name: str) -> None:
-        """Begin to publish states and to take commands."""
+        """Begin to publish states and to process commands."""
         simulated_time = self.get_parameter('use_sim_time').value
         self._clock_publisher = self.create_publisher(
             Clock, '/clock', QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)) \
             if simulated_time else None
-        # With wait_for_commands no cycle is late.
+        # With wait_for_commands, cycles are never late.
         period = None if values['wait_for_commands'] else self._period
         Diagnostics(self, name, {'loop': lambda: cycle_status(self.fast.cycle, period),
                                  'drive': self._status})
@@ -342,16 +345,16 @@ class SimulatedArmNode(PlainNode):
         self.fast.tick(self._period, self._on_tick)
 
     def _on_command(self, message: Float64MultiArray) -> None:
-        """Advance the arm to now with the effort before, then set this one."""
+        """Advance the arm to the present with the previous effort, then set the new one."""
         self._drive.advance(self._pace.now(time.monotonic() - self._started))
         self._pace.answer()
         tau = array_of(message.data)
-        # A command of the wrong length is passed on, for the drive to reject.
+        # A command of the wrong length is passed on; the drive rejects it.
         self._drive.command(tau[self._command_order] if len(tau) == len(self._command_order)
                             else tau)
 
     def _on_tick(self) -> None:
-        """Publish the state, unless no time has passed or the last one awaits its command."""
+        """Publish the state, unless no time has passed or the last one waits for its command."""
         self.fast.cycle.start()
         drive = self._drive
         wall = time.monotonic() - self._started

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings of rosbag2, read without ROS: MCAP and SQLite, also damaged ones."""
+"""Reading of rosbag2 recordings (MCAP and SQLite) without ROS, including damaged ones."""
 
 from robot_dynamics.recordings.bag import read_topics
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of a rosbag2 recording (MCAP or SQLite) that may be damaged or malicious.
 
-Only the requested topics are read, with the message definitions of rosbags; definitions
-within a recording are input for a parser, and are ignored. The readers of rosbags are not
-used: they evaluate ``metadata.yaml`` and the profiles of topics, YAML within YAML that a
-few lines can expand without bound. The only entry of the metadata that is needed is
-whether messages are compressed one by one.
+Only the requested topics are read, with the message definitions of rosbags; definitions in a
+recording are ignored, because they would have to be parsed. The readers of rosbags are not used:
+they evaluate ``metadata.yaml`` and the profiles of topics, nested YAML that can expand without
+bound. Of the metadata only the entry for compression of single messages is used.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from robot_dynamics.recordings.sqlite_file import SqliteFile
 
 #: Largest size of all messages of a recording together, and of one of them, in bytes.
 MAX_TOTAL, MAX_MESSAGE = 2 * 2**30, 64 * 2**20
-#: Messages are yielded together up to this size, in bytes, or one message more: enough for
-#: numpy, little for the memory.
+#: Messages are yielded together up to this size, in bytes, plus one message: efficient for NumPy,
+#: with little memory.
 BATCH = 4 * 2**20
 
 _METADATA = 'metadata.yaml'
 _MCAP, _SQLITE = '.mcap', '.db3'
 _REMEDY = 'give the folder of a rosbag2 recording, or record it again'
 
-#: From the topics of a recording with their types to the wanted topics with the required
-#: type of each, None where the times are enough.
+#: Function from the topics of a recording with their types to the wanted topics with their
+#: required types, None if only times are needed.
 Choice = Callable[[Mapping[str, str]], Mapping[str, 'str | None']]
 
-#: Called with each part of a recording that is damaged or missing.
+#: Called with each damaged or missing part of a recording.
 Report = Callable[[RecordingError], None]
 
 
@@ -57,8 +56,8 @@ def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
     path : str or Path
         Folder of a rosbag2 recording, or an MCAP or SQLite file.
     choose : callable
-        From the topics of the recording, by name their type, to the wanted ones, by name
-        the required type, or None where only the times are needed.
+        Function from the types of the recorded topics, by name, to the required types of the
+        wanted ones; None if only the times are needed.
 
     Returns
     -------
@@ -68,7 +67,7 @@ def read_topics(path: str | Path, choose: Choice) -> dict[str, Topic]:
     Raises
     ------
     RecordingError
-        When the recording is missing or damaged, or a topic has another type.
+        If the recording is missing or damaged, or a topic has another type.
 
     Examples
     --------
@@ -90,8 +89,8 @@ def stream_topics(path: Path, choose: Choice, report: Report | None = None
     """Yield topic, time of reception (ns) and bytes (CDR) of messages, in the order of the files.
 
     For recordings larger than the memory; at most `MAX_MESSAGE` bytes of each message.
-    ``report`` is called with each part that is damaged or missing, which is then left out.
-    Without it the first damaged part is an error, and a truncated file ends where it ends.
+    ``report`` is called with each damaged or missing part, which is then left out. Without
+    ``report``, the first damaged part raises an error, and a truncated file is read up to its end.
     Topics are chosen as in `read_topics`, with the same errors.
     """
     wanted, files, compressed = _opened(path, choose, report)
@@ -103,8 +102,8 @@ def stream_batches(path: Path, choose: Choice, report: Report | None = None
                    ) -> Iterator[tuple[str, list[bytes]]]:
     """Yield topics, each with some of its messages as bytes, in the order of the files.
 
-    As `stream_topics`, but many messages at a time and without their times; every chosen topic
-    has a type.
+    As `stream_topics`, but many messages at once and without times; every chosen topic must have a
+    type.
     """
     wanted, files, compressed = _opened(path, choose, report)
     total, size = 0, 0
@@ -166,7 +165,7 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
         raise RecordingError('does not exist', subject=str(path), remedy=_REMEDY)
     inside = sorted(path.iterdir(), key=_by_numbers) if path.is_dir() else [path]
     for file in inside:
-        # Reading a pipe would block for ever.
+        # Reading a pipe would block forever.
         if not (file.is_file() or file.is_dir()):
             raise RecordingError(f'contains {file.name}, which is not a regular file',
                                  subject=str(path), remedy=_REMEDY)
@@ -183,7 +182,7 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
 
 
 def _by_numbers(path: Path) -> tuple[tuple[int, int, str], ...]:
-    """Sorting key of files: rosbag2 writes the tenth part of a bag into x_10.mcap."""
+    """Sorting key of files by number, because part 10 of a bag is x_10.mcap."""
     return tuple((0, int(part), '') if part.isdecimal() else (1, 0, part)
                  for part in re.split(r'(\d+)', path.name))
 
@@ -251,7 +250,7 @@ def _type_store() -> Any:
     try:
         from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
-        raise RecordingError('is not installed, and recordings are read with it',
+        raise RecordingError('is needed for recordings, but is not installed',
                              subject='the Python package rosbags',
                              remedy='pip install rosbags') from error
     return get_typestore(Stores.ROS2_HUMBLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An MCAP file, read record by record, also where its end is missing.
+"""An MCAP file, read record by record, even if its end is missing.
 
 A recorder that was killed leaves a file without end and index, but with all messages.
 So neither is needed here. Every length is compared with the rest of the file, and every
@@ -85,7 +85,7 @@ class McapFile:
             Budget(path, path.stat().st_size) if budget is None else budget
 
     def topics(self) -> dict[str, str]:
-        """Type of each topic, ``package/msg/Name``; a damaged file is a `RecordingError`."""
+        """Type of each topic, ``package/msg/Name``; a `RecordingError` for a damaged file."""
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
         # Damage is reported once, with the messages.
@@ -98,7 +98,7 @@ class McapFile:
     def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time (ns) and bytes of the messages of some topics, as written.
 
-        A damaged file is a `RecordingError`.
+        Raises a `RecordingError` for a damaged file.
         """
         channels: dict[int, tuple[str, str]] = {}
         schemas: dict[int, str] = {}
@@ -195,7 +195,7 @@ class McapFile:
             return decompressed(data, compression, size)
         except RecordingError:
             raise
-        # Each library has exceptions of its own.
+        # Each library has its own exceptions.
         except Exception as error:
             raise self._damaged(f'a chunk cannot be decompressed: {error}') from error
 
@@ -206,7 +206,7 @@ class McapFile:
 def decompressed(data: bytes, compression: str, most: int) -> bytes:
     """Content of data compressed by ``'lz4'`` or ``'zstd'``, at most ``most`` bytes of it.
 
-    A missing library is a `RecordingError`; damaged data raise exceptions of the library.
+    Raises a `RecordingError` if the library is missing; damaged data raise its exceptions.
     """
     if most == 0:
         return b''
@@ -225,7 +225,7 @@ def _decompressor(compression: str) -> Any:
             from backports.zstd import ZstdDecompressor
         return ZstdDecompressor()
     except ImportError as error:
-        raise RecordingError('is not installed, and compressed recordings are read with it',
+        raise RecordingError('is needed for compressed recordings, but is not installed',
                              subject='the Python package rosbags',
                              remedy='pip install rosbags') from error
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A SQLite file of rosbag2: only its two tables are read."""
+"""A SQLite file of rosbag2, of which only two tables are read."""
 
 from __future__ import annotations
 
@@ -23,21 +23,20 @@ _COMPUTED = 'SELECT count(*) FROM pragma_table_xinfo(?) WHERE hidden <> 0'
 class SqliteFile:
     """The topics and messages of a ``.db3`` file, a regular file.
 
-    ``report`` is called where the file is damaged; messages up to there then come in the order
-    of the file.
+    ``report`` is called if the file is damaged; earlier messages are then yielded in file order.
     """
 
     def __init__(self, path: Path, report: Callable[[RecordingError], None] | None = None):
         self._path, self._report = path, report
 
     def topics(self) -> dict[str, str]:
-        """Type of each topic, ``package/msg/Name``; a damaged file is a `RecordingError`."""
+        """Type of each topic, ``package/msg/Name``; a `RecordingError` for a damaged file."""
         return dict(self._topics().values())
 
     def messages(self, wanted: Container[str]) -> Iterator[tuple[str, int, bytes]]:
         """Yield topic, time (ns) and bytes of the messages of some topics, in order of time.
 
-        A damaged file is a `RecordingError`.
+        Raises a `RecordingError` for a damaged file.
         """
         topics = {number: name for number, (name, _) in self._topics().items() if name in wanted}
         places = ','.join('?' * len(topics))
@@ -70,7 +69,7 @@ class SqliteFile:
     def _rows(self, query: str, values: tuple[int, ...]) -> Iterator[tuple[object, ...]]:
         """Yield the rows of a query."""
         try:
-            # Immutable: SQLite then writes no files beside it and takes no locks.
+            # Immutable, so that SQLite writes no other files and takes no locks.
             with closing(sqlite3.connect(f'file:{quote(str(self._path.absolute()))}'
                                          '?mode=ro&immutable=1', uri=True)) as connection:
                 connection.execute('PRAGMA trusted_schema = OFF')
@@ -80,7 +79,7 @@ class SqliteFile:
                 if sys.version_info >= (3, 11):
                     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
                 for table in ('topics', 'messages'):
-                    # A view could compute without end.
+                    # Views are rejected, because they could compute forever.
                     if connection.execute(_TABLES, (table,)).fetchone() != (1,):
                         raise self._damaged(f'the table {table} is missing')
                     # A column that is computed could take long, and be larger than the file.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identified servo drives in words and as a page."""
+"""Identified servo drives as text and as a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robot_dynamics.report import page
 from robot_dynamics.report.series import rounded
 from robot_dynamics.report.words import VERDICT_WORDS, columns, percent, warnings, worst_joint
 
-#: Samples of a curve, at most.
+#: Largest number of samples of a curve.
 SAMPLES = 1500
 
 _LINEAR_UNITS = {'N m/V': 'N/V', 'N m s/rad': 'N s/m', 'kg m^2': 'kg', 'N m': 'N', 'rad': 'm'}
@@ -114,7 +114,7 @@ def curves(runs: Sequence[Simulated], robot: Robot) -> list[dict[str, Any]]:
     for title, run, j, name, unit in _joints_of(runs, robot):
         log = run.log
         thin = slice(None, None, max(1, -(-log.count // SAMPLES)))
-        # A goal far off shows no more than one just beyond where the joint went.
+        # A distant goal is drawn just beyond the motion of the joint.
         low, high = np.min(log.position[:, j]), np.max(log.position[:, j])
         reach = max(high - low, 1e-9)
         signals = {'goal': np.clip(log.goal[:, j], low - reach, high + reach),

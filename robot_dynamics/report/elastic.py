@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identified joints with springs in words and as a page."""
+"""Identified elastic joints as text and as a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from robot_dynamics.report.words import (
     warnings,
 )
 
-#: Samples of a curve, at most.
+#: Largest number of samples of a curve.
 SAMPLES = 1500
 
 _CLASSES = {INDEPENDENT: 'alone', COMBINED: 'in combination', UNIDENTIFIABLE: 'not identifiable'}
@@ -49,14 +49,14 @@ class _JointParameter:
 
 def elastic_page(found: ElasticIdentification, data: ElasticDataset, outputs: ElasticOutputs
                  ) -> str:
-    """HTML page about identified joints with springs.
+    """HTML page about identified elastic joints.
 
     Parameters
     ----------
     found, data : ElasticIdentification, ElasticDataset
         The result, and its data.
     outputs : ElasticOutputs
-        The other files, whose findings are listed too.
+        The other files, whose findings are listed as well.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def elastic_sentence(found: ElasticIdentification) -> str:
 
 
 def _encoders_sentence(encoders: Encoders) -> str:
-    """Which encoders there were."""
+    """A sentence on the encoders that were used."""
     if all(encoders.links) and all(encoders.motors):
         return 'Links and motors were measured.'
     if not any(encoders.motors):
@@ -145,7 +145,7 @@ def _encoders_sentence(encoders: Encoders) -> str:
 
 
 def _remaining(found: ElasticIdentification) -> str:
-    """What the result can be used for although encoders are missing."""
+    """Uses of the result if encoders are missing."""
     alone = [one.name for one in _joint_parameters(found) if one.how == 'alone']
     return ('Masses and friction can be used by any controller of rigid arms'
             f'{"; so can " + ", ".join(alone) if alone else ""}. A stiffness needs encoders on '
@@ -200,7 +200,7 @@ def _curves(found: ElasticIdentification) -> list[dict[str, Any]]:
     out = [{'name': name, 'unit': unit, 'time': rounded(time, 7),
             **{key: rounded(rows[k]) for key, rows in curves_of.items()}}
            for k, (name, unit) in enumerate(_measured(found))]
-    # Motors first: they have efforts, links mostly none.
+    # Motors first, because links mostly have no efforts.
     return sorted(out, key=lambda one: not one['name'].startswith('motor_'))
 
 
@@ -220,7 +220,7 @@ def _springs(found: ElasticIdentification) -> page.Html:
 
 
 def _friction(found: ElasticIdentification) -> list[str]:
-    """The coefficients f1 to f6 of every motor, where they were identified."""
+    """The coefficients f1 to f6 of every motor, if identified."""
     if found.friction is None:
         return []
     rows = [(joint, *(f'{value:.4g} ± {sd:.1g}' for value, sd in zip(values, sds, strict=True)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the pictures of all reports look."""
+"""Common style of the pictures of all reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from robot_dynamics.errors import RecordingError
 
-#: Text and main curves, text beside them, and lines in the background.
+#: Colours of text and main curves, of secondary text, and of background lines.
 INK, SOFT, GRID = '#16191d', '#5b6470', '#e3e5e3'
 
 
@@ -33,7 +33,7 @@ def png(figure: Any) -> bytes:
 
 
 def style(axes: Any, title: str, x: str = '') -> None:
-    """Give axes a quiet grid, no frame, a title, and what is drawn from left to right."""
+    """Give axes a light grid, no frame, a title, and the label of the horizontal axis."""
     axes.grid(True, color=GRID, linewidth=0.8, which='major')
     axes.set_axisbelow(True)
     for side in ('top', 'right'):
@@ -41,6 +41,6 @@ def style(axes: Any, title: str, x: str = '') -> None:
     for side in ('left', 'bottom'):
         axes.spines[side].set_color(GRID)
     axes.tick_params(colors=SOFT, labelsize=9, length=0, which='both')
-    # A name with two dollars is not a formula.
+    # Not parsed, because matplotlib would read text between two dollars as a formula.
     axes.set_title(title, loc='left', fontsize=10, color=SOFT, parse_math=False)
     axes.set_xlabel(x, color=SOFT, fontsize=9, loc='right', labelpad=0)

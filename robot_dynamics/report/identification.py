@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An identification in words and as a page."""
+"""An identification as text and as a page."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from robot_dynamics.report.words import (
     warnings,
 )
 
-#: The stretch that is drawn in full, s, and its samples at most.
+#: Length of the part that is drawn in full, s, and its largest number of samples.
 STRETCH, SAMPLES = 60.0, 1500
-#: Points of the errors over the whole recording, at most, and their shortest window, s.
+#: Largest number of points of errors over the whole recording, and their shortest window, s.
 WINDOWS, SHORTEST_WINDOW = 300, 0.5
-#: Points of a spectrum, at most, and the least of it that is drawn, as a part of its highest.
+#: Largest number of points of a spectrum, and its least drawn value relative to its maximum.
 FREQUENCIES, LOWEST = 300, 1e-4
-#: Points of a friction curve, and bins of the measured friction with their least samples.
+#: Points of a friction curve, bins of the measured friction, and least samples of a bin.
 POINTS, BINS, IN_A_BIN = 161, 40, 5
 
 
@@ -205,7 +205,7 @@ def _centre(ten: FloatArray) -> str:
 
 
 def _base(found: Identification) -> page.Html:
-    """Base parameters with their standard deviations, without any description."""
+    """Base parameters with their standard deviations, estimated without a description."""
     rows = []
     for k in np.argsort(found.relative_deviations):
         relative = float(found.relative_deviations[k])
@@ -238,7 +238,7 @@ def friction_table(found: Identification) -> page.Html:
 class Predicted:
     """One segment of the recording without its ends, with filtered efforts of shape (N, n).
 
-    They are measured, of the identified model, and of the fit to the other half.
+    These are measured, by the identified model, and by the fit to the other half.
     """
 
     motion: Motion
@@ -248,7 +248,7 @@ class Predicted:
 
 
 def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
-    """The numbers that the page draws, in plain types."""
+    """The data of the charts of the page, in plain types."""
     motions = motions_of(dataset, found.signals)
     parts = [predicted(found, motion) for motion in motions]
     return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
@@ -261,7 +261,7 @@ def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dic
 def predicted(found: Identification, motion: Motion) -> Predicted:
     """Measured and predicted efforts, filtered as the equations were.
 
-    Filters settle at the ends, where no equation was taken.
+    The ends, where filters settle, are left out as in the equations.
     """
     kept = slice(motion.trim, motion.count - motion.trim)
     early = motion.time < found.middle
@@ -276,7 +276,7 @@ def predicted(found: Identification, motion: Motion) -> Predicted:
 
 
 def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
-    """Efforts of the stretch around the worst three seconds, or of the beginning."""
+    """Efforts around the worst three seconds, or at the beginning."""
     time, *curves = (np.concatenate(pieces) for pieces in zip(*(
         (part.motion.time, part.measured, part.fitted, part.held) for part in parts), strict=True))
     worst = found.worst[0][0] + 1.5 if found.worst else time[0]
@@ -324,8 +324,8 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
                     ) -> list[dict[str, Any]]:
     """Friction over speed of every joint: identified, as in the URDF, and measured.
 
-    Identified friction is that at steady speed and the median load; measured are medians of the
-    efforts beyond those of bodies and rotors, ``at`` their speeds.
+    Identified friction is at steady speed and median load. Measured friction is the median of the
+    efforts minus those of bodies and rotors, ``at`` the speeds.
     """
     speed = np.concatenate([part.motion.v for part in parts])
     beyond = np.concatenate([
@@ -337,7 +337,7 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
     out = []
     for j in range(model.axes.shape[1]):
         largest = max(float(np.percentile(np.abs(speed[:, j]), 99.5)), 1e-9)
-        # Close together around zero, where friction changes.
+        # Dense around zero, where friction changes.
         v = largest * np.sign(x) * np.abs(x) ** 2
         identified = np.zeros(POINTS)
         for feature, value in zip(model.features, model.friction, strict=True):
@@ -363,7 +363,7 @@ def steady(term: str, option: float, speed: FloatArray, load: float) -> FloatArr
 
 def _medians(speed: FloatArray, effort: FloatArray, largest: float
              ) -> tuple[FloatArray, FloatArray]:
-    """Medians of speed and effort in bins of speed that hold enough samples."""
+    """Medians of speed and effort in bins of speed with enough samples."""
     place = np.clip(((speed / largest + 1.0) * 0.5 * BINS).astype(int), -1, BINS)
     within = np.abs(speed) <= largest
     bins = [inside for k in range(BINS)

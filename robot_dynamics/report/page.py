@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Page``: one HTML file that needs nothing else, made of sections of text, tables and charts."""
+"""``Page``: one self-contained HTML file of sections with text, tables and charts."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def html(text: str) -> Html:
 class Page:
     """The top of a page, and its sections, see `section`.
 
-    The subject is an arm or the name of a log, the headline the result in one sentence, and the
-    story names the data behind it. The kind of page stands above the headline, the verdict
-    (``'good'``, ``'fair'`` or ``'poor'``) before it as a coloured mark, the notice above all
-    sections. ``without_scripts`` is what a reader without JavaScript misses.
+    ``subject`` is an arm or the name of a log, ``headline`` the result in one sentence, and
+    ``story`` describes the data. The kind of page is above the headline, the verdict (``'good'``,
+    ``'fair'`` or ``'poor'``) before it as a coloured mark, the notice above all sections.
+    ``without_scripts`` describes what is missing without JavaScript.
     """
 
     subject: str
@@ -69,7 +69,7 @@ class Page:
             'without_scripts': escape(self.without_scripts),
             'content': '\n\n'.join(self.sections), 'css': part('report.css'),
             'js': '\n'.join(map(part, (*_SCRIPTS, *scripts))), 'data': embedded(data)}
-        # In one pass: what is filled in is not a template itself.
+        # In one pass, because inserted text is not a template.
         return re.sub(r'\{\{(\w+)\}\}', lambda match: values[match[1]], part('frame.html'))
 
 
@@ -79,8 +79,8 @@ def part(name: str) -> Html:
 
 
 def embedded(data: Any) -> str:
-    """Plain data as JSON that can stand in a script element."""
-    # What follows a '<' decides whether the element ends there.
+    """Plain data as JSON for a script element."""
+    # The text after a '<' could end the element.
     return json.dumps(data, separators=(',', ':'), allow_nan=False).replace('<', '\\u003c')
 
 
@@ -96,7 +96,7 @@ def note(text: str) -> Html:
 
 
 def key(before: str, after: str) -> Html:
-    """What the two colours of bars mean."""
+    """Legend of the two colours of bars."""
     return Html(f'<p class="key"><span class="bar before"></span>{html(before)}'
                 f'<span class="bar after"></span>{html(after)}</p>')
 
@@ -120,7 +120,7 @@ def finding_items(findings: Iterable[Finding]) -> Html:
 
 
 def tile(value: str, words: str, unit: str = '', kind: str = '') -> Html:
-    """A key figure and what it is; the kind is ``'before'``, ``'after'`` or empty."""
+    """A key figure and its meaning; the kind is ``'before'``, ``'after'`` or empty."""
     unit = f' <small>{unit}</small>' if unit else ''
     return Html(f'<div class="tile {kind}"><strong>{html(value)}{unit}</strong>'
                 f'<span>{html(words)}</span></div>')
@@ -198,15 +198,15 @@ def details(title: str, content: Html, *, is_open: bool = False) -> Html:
 
 
 def tabs(label: str, name: str = 'tabs') -> Html:
-    """The place of the buttons that choose what charts show."""
+    """Placeholder of the buttons that select the content of charts."""
     return Html(f'<div class="tabs" id="{name}" role="group" aria-label="{html(label)}"></div>')
 
 
 def chart(name: str, label: str, caption: str = '', *, is_wide: bool = True,
           has_legend: bool = True) -> Html:
-    """The place of a chart that scripts draw: canvas ``<name>`` and legend ``<name>-legend``.
+    """Placeholder of a chart that scripts draw: canvas ``<name>``, legend ``<name>-legend``.
 
-    The label describes it to readers that do not see it.
+    The label describes the chart for screen readers.
     """
     caption = f'<figcaption>{html(caption)}</figcaption>' if caption else ''
     legend = f'<div class="legend" id="{name}-legend"></div>' if has_legend else ''

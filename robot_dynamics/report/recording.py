@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a recording of a controlled arm: rosbag2 (MCAP or SQLite) to arrays over time."""
+"""Reader of recordings of a controlled arm: arrays over time from rosbag2 (MCAP or SQLite)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robot_dynamics.recordings.bag import Topic, read_topics
 #: Topic of the effort controller of an arm.
 COMMAND_TOPIC = 'effort_controller/commands'
 
-#: The parts of the model torque, in the order in which they are drawn.
+#: The parts of the model torque, in drawing order.
 TORQUE_PARTS = ('gravity', 'inertial', 'coriolis', 'friction')
 
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -31,16 +31,16 @@ _TEXT = 'std_msgs/msg/String'
 # Numbers of a timing message.
 _TIMINGS = 4
 
-#: More joints than any arm has.
+#: Largest plausible number of joints.
 _MAX_JOINTS = 500
 
-# A larger number was not measured, in any unit.
+# Largest plausible measured number, in any unit.
 _LARGEST = 1e9
 
 
 @dataclass(frozen=True, eq=False)
 class JointSeries:
-    """Joint vectors over time, shape (k, n), or (k, 0) where the messages had none.
+    """Joint vectors over time, shape (k, n), or (k, 0) if the messages had none.
 
     Times, (k,), are stamps in s since tracking began; rad or m, rad/s or m/s, N m or N.
     """
@@ -95,10 +95,9 @@ class Recording:
     errors : JointSeries
         Tracking error q_d - q and its derivative, at the stamps of the states answered.
     commands : JointSeries
-        Effort commands at the stamps of the states they answer, as far as they were
-        published for recording.
+        Effort commands at the stamps of the corresponding states, as published for recording.
     command_times : ndarray, shape (k,)
-        When each command to the arm was received, s; empty when they were not recorded.
+        Time of reception of each command to the arm, s; empty if not recorded.
     parts : dict of str to JointSeries
         Parts of the model torque (`TORQUE_PARTS`); empty without inverse dynamics.
     torque : JointSeries or None
@@ -111,11 +110,11 @@ class Recording:
         Stamp of a state to its command published, duration of the callback, and the
         worst of each since the last sample, s; empty in simulated time.
     modes : tuple of (float, str)
-        The modes of the controller, and when it entered them.
+        The modes of the controller, and the times at which they began.
     controller : str
         Name of the controller.
     description : str or None
-        The URDF, when it was recorded.
+        The URDF, if recorded.
     """
 
     states: JointSeries
@@ -135,7 +134,7 @@ class Recording:
 def read_recording(path: str | Path) -> Recording:
     """Read the recording of one arm and its controller.
 
-    Of several controllers it is the one that was active longest.
+    Of several controllers, the one that was active longest is read.
 
     Parameters
     ----------
@@ -145,7 +144,7 @@ def read_recording(path: str | Path) -> Recording:
     Raises
     ------
     RecordingError
-        When it cannot be read or lacks the topics of a controlled arm.
+        If it cannot be read or lacks the topics of a controlled arm.
 
     See Also
     --------
@@ -162,11 +161,11 @@ def read_recording(path: str | Path) -> Recording:
     robot_dynamics.errors.RecordingError: no/recording does not exist; ...
     """
     recorded = read_topics(Path(path), _wanted)
-    # They are in the order of the choice: joint_states is the first.
+    # They are in the order of preference: joint_states is first.
     namespace = next(iter(recorded)).removesuffix('joint_states')
     topics = defaultdict(lambda: Topic([], []), {
         name.removeprefix(namespace): topic for name, topic in recorded.items()})
-    # Standby controllers are recorded, too, and controllers may have been switched.
+    # Standby controllers are also recorded, and controllers may have been switched.
     controllers = [name.removesuffix('/tracking_error') for name in topics
                    if name.endswith('/tracking_error')]
     controller = max(controllers, key=lambda name: len(topics[f'{name}/tracking_error'].messages))
@@ -232,7 +231,7 @@ def _before(topics: Mapping[str, str], suffix: str, remedy: str) -> tuple[str, .
 def _is_wall_time(timing: VectorSeries) -> bool:
     """Whether timing messages are of wall time.
 
-    In simulated time the clock is published after the states: latencies come out negative.
+    In simulated time the clock is published after the states, so that latencies are negative.
     """
     return timing.values.shape[1] >= _TIMINGS and not float(np.median(timing.values[:, 0])) < 0.0
 
@@ -284,7 +283,7 @@ def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:
 
 
 def _columns(messages: Sequence[Any], field: str, names: tuple[str, ...]) -> FloatArray:
-    """One field of all messages; nan where a message has other joints or absurd numbers."""
+    """One field of all messages; nan where a message has other joints or implausible numbers."""
     if len(getattr(messages[0], field)) == 0:
         return np.empty((len(messages), 0))
     array = np.full((len(messages), len(names)), np.nan)
@@ -305,5 +304,5 @@ def _vector_series(topic: Topic, origin: _Origin) -> VectorSeries:
 
 
 def _sane(array: FloatArray) -> FloatArray:
-    """The numbers, nan for those too large to have been measured."""
+    """The numbers, with nan for implausibly large ones."""
     return np.where(np.abs(array) <= _LARGEST, array, np.nan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report of a run draws: numbers for the charts of the page, and a picture as PNG."""
+"""Data for the charts of the report of a run, and its picture as PNG."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _LOOP_RATE = 10.0
 #: Length of the window over which the drawn error is averaged, in s.
 ERROR_WINDOW = 0.25
 
-#: Points nearer to each other than this are one, in m.
+#: Distance below which two points are drawn as one, in m.
 _SAME_POINT = 1e-4
 
-# No point of an arm that is drawn lies farther from its base, in m.
+# Largest distance of a drawn point from the base of the arm, in m.
 _FARTHEST = 1e3
 
 _BAND = '#f3efe6'
 _BEFORE, _AFTER = '#b8480b', '#0b62a8'
 _JOINTS = ('#0b62a8', '#b8480b', '#00805f', '#a4478a', '#2f8fc4', '#8a6a00', '#6a4fb3')
 
-# Letters of joint names, in points; how wide a bold one is, as part of that, and the part of
-# the axes that names may fill.
+# Font size of joint names, in points; width of a bold letter relative to it; and the share of the
+# axes that names may fill.
 _SMALLEST, _LARGEST, _LETTER, _FILLED = 5.0, 9.0, 0.66, 0.88
 
 
 def run_charts(recording: Recording, summary: Summary, robot: Robot | None,
                truth: Mapping[str, float]) -> dict[str, Any]:
-    """The numbers that the page draws, in plain types."""
+    """The data of the charts of the page, in plain types."""
     time, joints, total = error_over_time(recording)
     begin, end = float(recording.errors.time[0]), float(recording.errors.time[-1])
     return {
@@ -62,14 +62,14 @@ def arm_frames(recording: Recording, robot: Robot, begin: float, end: float
                ) -> dict[str, Any] | None:
     """The moving arm, measured and desired, in whole millimetres.
 
-    None where it cannot be drawn: a position was not measured, or a point is far away.
+    None if it cannot be drawn: a position was not measured, or a point is too far away.
     """
     skeleton = Skeleton(robot)
     states, errors = recording.states, recording.errors.ordered(robot.joint_names)
     measured = states.ordered(robot.joint_names).position
     time = grid(begin, end, FRAME_RATE)
     q = sample(states.time, measured, time)
-    # The desired pose at the stamp of an error is the measured one plus that error.
+    # The desired pose at the stamp of an error is the measured pose plus the error.
     known = sample(states.time, measured, errors.time) + errors.position
     points, desired = (skeleton.points(poses).reshape(len(time), -1)
                        for poses in (q, sample(errors.time, known, time)))
@@ -129,10 +129,10 @@ def _loop(recording: Recording, begin: float, end: float) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """The points that an arm is drawn with, and the lines that join them.
+    """The points and lines with which an arm is drawn.
 
-    Point 0 is the origin of the base, point 1 + i that of link frame i, and the
-    rest are the outermost frames of the links that carry no other: flanges and tools.
+    Point 0 is the origin of the base, point 1 + i that of link frame i, and the others are the
+    outermost frames of the last links: flanges and tools.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Skeleton:
 
     @property
     def lines(self) -> list[tuple[int, int]]:
-        """Pairs of points that a line joins, base to tip."""
+        """Pairs of points joined by a line, from base to tip."""
         links = [(1 + int(parent), 1 + body) for body, parent in enumerate(self.robot.parents)]
         first_tip = 1 + self.robot.n_bodies
         return links + [(1 + body, first_tip + k) for k, (body, _) in enumerate(self._tips())]
@@ -172,7 +172,7 @@ class Skeleton:
 
 
 def can_be_drawn(points: FloatArray) -> bool:
-    """Whether every point of an arm is known and near enough to its base."""
+    """Whether every point of an arm is known and close enough to its base."""
     return bool(np.all(np.abs(points) < _FARTHEST))
 
 
@@ -196,11 +196,11 @@ def draw_figure(recording: Recording, summary: Summary, robot: Robot | None) -> 
 
 
 def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
-    # The first values come from a window that is not yet full.
+    # The first values are from an incomplete window.
     time, joints, total = (values[10:] for values in error_over_time(recording))
     style(axes, f'tracking error, {summary.unit}: all joints (bold) and each, RMS over '
                 f'{ERROR_WINDOW} s', 's')
-    # No error at all has no logarithm.
+    # Zero has no logarithm.
     plot = axes.semilogy if np.any(joints > 0.0) else axes.plot
     for k, values in enumerate(joints.T):
         plot(time, values, color=_JOINTS[k % len(_JOINTS)], linewidth=0.8, alpha=0.55)
@@ -223,7 +223,7 @@ def _draw_error(axes: Any, recording: Recording, summary: Summary) -> None:
 
 
 def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
-    """Draw two bars a joint, on axes that are so many inches wide."""
+    """Draw two bars per joint, on axes of a width in inches."""
     place, (first, last) = np.arange(len(summary.joint_names)), summary.compared
     what = ' adaptation' if first == 'before' else ''
     style(axes, f'RMS of each joint {first} and {last}{what}, {summary.unit}')
@@ -236,7 +236,7 @@ def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
     names, size = labels(summary.joint_names, 72.0 * width)
     axes.set_xticks(place, names, fontsize=size)
     for k, tick in enumerate(axes.get_xticklabels()):
-        # A name with two dollars is not a formula.
+        # Not parsed, because matplotlib would read text between two dollars as a formula.
         tick.set(color=_JOINTS[k % len(_JOINTS)], fontweight='bold', parse_math=False)
     axes.grid(False, axis='x')
     axes.margins(y=0.18)
@@ -245,7 +245,7 @@ def _draw_bars(axes: Any, summary: Summary, width: float) -> None:
 
 
 def labels(names: Sequence[str], width: float) -> tuple[list[str], float]:
-    """Names broken to fit side by side into a width in points, and the size of their letters."""
+    """Names, broken to fit side by side into a width in points, and their font size."""
     room = _FILLED * width / len(names)
     if (size := _size(names, room)) < _LARGEST:
         names = [_broken(name) for name in names]
@@ -265,7 +265,7 @@ def _broken(name: str) -> str:
 
 
 def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | None:
-    """Points of the arm in the last window, None where it cannot be drawn."""
+    """Points of the arm in the last window, None if it cannot be drawn."""
     window = summary.after.window
     states = recording.states.ordered(robot.joint_names)
     path = Skeleton(robot).points(sample(states.time, states.position,
@@ -274,7 +274,7 @@ def _path(recording: Recording, robot: Robot, summary: Summary) -> FloatArray | 
 
 
 def _draw_arm(axes: Any, skeleton: Skeleton, path: FloatArray) -> None:
-    """Draw the arm at some moments, the latest strongest."""
+    """Draw the arm at several times, the latest darkest."""
     moments = np.linspace(0, len(path) - 1, 5).astype(int)
     tip = skeleton.lines[-1][1]
     axes.plot(*path[:, tip].T, color=_AFTER, linewidth=1.2, alpha=0.8)

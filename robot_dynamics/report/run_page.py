@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a run: from a recording to a page, a picture and numbers."""
+"""The report of a run: page, picture and numbers from a recording."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PAGE, PICTURE = 'report.html', 'report.png'
 
 @dataclass(frozen=True)
 class Story:
-    """Facts about a run that its recording does not hold.
+    """Facts about a run that are not in its recording.
 
     Parameters
     ----------
     text : str
-        What was tried, in a sentence or two.
+        Description of the run, in a sentence or two.
     facts : sequence of (str, str)
-        What ran, row by row.
+        Configuration of the run, row by row.
     truth : mapping of str to float
         True values of estimated parameters, as far as they are known.
 
@@ -47,7 +47,7 @@ class Story:
 
 @dataclass(frozen=True)
 class Report:
-    """The HTML page of a run, its PNG picture where one was drawn, and the numbers in them."""
+    """The HTML page of a run, its PNG picture if drawn, and the numbers in them."""
 
     page: Path
     picture: Path | None
@@ -65,15 +65,15 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     recording : str or Path
         Folder of a rosbag2 recording, or an MCAP file.
     folder : str or Path
-        Where to write; made when missing.
+        Folder of the report; created if missing.
     robot : Robot, optional
         The arm; read from the recorded ``robot_description`` by default.
     story : Story, optional
-        Facts that the recording does not hold.
+        Facts that are not in the recording.
     period : float, optional
-        Period of the reference in s: errors are then compared over one period each.
+        Period of the reference, s: errors are then compared over one period each.
     draw : bool
-        Whether to draw the picture, which takes longer than all the rest.
+        Whether to draw the picture, which takes longer than everything else.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     FileError
         When a file cannot be written, or the user's is in its place.
     ModelError
-        When the robot cannot be read, or floats.
+        If the robot cannot be read, or has a floating base.
 
     See Also
     --------
@@ -103,7 +103,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
     require_replaceable(folder, (PAGE, PICTURE) if draw else (PAGE,))
     run = read_recording(recording)
     if robot is None and run.description is not None:
-        # As bytes it is always content: a recording cannot name a file to be read.
+        # Bytes are always content, so that a recording cannot name a file to read.
         robot = Robot.from_urdf(run.description.encode())
     if robot is not None:
         robot.require_single_coordinates('a report')
@@ -119,7 +119,7 @@ def build_report(recording: str | Path, folder: str | Path, *, robot: Robot | No
 
 def run_page(recording: Recording, summary: Summary, robot: Robot | None,
              story: Story | None = None) -> str:
-    """HTML page about a run; without a robot there is no moving arm."""
+    """HTML page about a run; without a robot, it does not show a moving arm."""
     story = story or Story()
     loop, before, after = summary.loop, summary.before, summary.after
     return page.Page(

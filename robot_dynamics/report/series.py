@@ -9,9 +9,9 @@ import numpy as np
 
 from robot_dynamics.model.arrays import FloatArray
 
-#: A recording has a gap where the next sample is so many times further than usual.
+#: Multiple of the usual distance of samples above which a recording has a gap.
 GAP = 2.5
-#: Samples of a chart: five minutes at 40 Hz, and less often in longer runs.
+#: Samples of a chart: five minutes at 40 Hz, with a lower rate in longer runs.
 MOST_SAMPLES = 12_000
 
 
@@ -22,7 +22,7 @@ def grid(begin: float, end: float, rate: float) -> FloatArray:
 
 def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: float) -> FloatArray:
     """RMS of each column over windows of a width that end at given times, nan for empty ones."""
-    # Samples that are nan do not count, and must not spoil the sums after them.
+    # nan samples do not count, and must not affect later sums.
     known = np.isfinite(values)
     nothing = np.zeros(values.shape[1])
     squares = np.vstack([nothing, np.cumsum(np.where(known, values, 0.0) ** 2, axis=0)])
@@ -35,12 +35,12 @@ def moving_rms(time: FloatArray, values: FloatArray, at: FloatArray, width: floa
 
 
 def sample(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Newest sample at each of the given times; the first one before it."""
+    """Newest sample at each of the given times; before the first sample, that one."""
     return values[np.clip(np.searchsorted(time, at, side='right') - 1, 0, None)]
 
 
 def with_gaps(time: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
-    """About `most` of the samples, with a row of nan in every gap, for lines with holes there."""
+    """About `most` of the samples, with a row of nan in every gap to interrupt lines."""
     steps = np.diff(time)
     piece = np.concatenate([[0], np.cumsum(steps > GAP * np.median(steps))]) if len(steps) \
         else np.zeros(len(time))
@@ -52,7 +52,7 @@ def with_gaps(time: FloatArray, values: FloatArray, most: int) -> tuple[FloatArr
 
 
 def worst(time: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
-    """Largest value between each of the given times and the next, nan where there is none."""
+    """Largest value between each of the given times and the next, nan if there is none."""
     result = np.full(len(at), np.nan)
     slot = np.searchsorted(at, time, side='right') - 1
     inside = slot >= 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The result of a run in numbers and words: errors before and after adaptation, and the loop."""
+"""The result of a run as numbers and text: errors before and after adaptation, and the loop."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.report.recording import Recording
 from robot_dynamics.report.words import columns, figures
 
-#: Longest stretch over which the error is taken, in s.
+#: Longest window of an error, in s.
 LONGEST_WINDOW = 8.0
 
-#: Shortest stretch over which an error is meaningful, in s.
+#: Shortest window for a meaningful error, in s.
 SHORTEST_WINDOW = 1.0
 
 _TRACKING, _GUIDED = 'tracking', 'guided'
@@ -26,7 +26,7 @@ _TRACKING, _GUIDED = 'tracking', 'guided'
 
 @dataclass(frozen=True)
 class Window:
-    """A stretch of time, in s since tracking began."""
+    """A time window, in s since tracking began."""
 
     start: float
     end: float
@@ -37,7 +37,7 @@ class Window:
         return self.end - self.start
 
     def selects(self, time: FloatArray) -> BoolArray:
-        """Which of the times lie inside."""
+        """Mask of the times inside."""
         return (time >= self.start) & (time < self.end)
 
 
@@ -57,10 +57,11 @@ class Tracking:
 
 @dataclass(frozen=True)
 class Loop:
-    """How regularly the loop ran: joint states and commands a second, and times in s.
+    """Regularity of the loop: joint states and commands per second, and times in s.
 
     ``worst_period`` is the longest time between two stamps of joint states; latencies are from the
-    stamp of a joint state to its command published. What was not recorded is nan.
+    stamp of a joint state to the publication of its command. Values that were not recorded are
+    nan.
     """
 
     state_rate: float
@@ -75,10 +76,10 @@ class Loop:
 class Summary:
     """The result of a run, with errors in the order of the joints.
 
-    ``adaptation_start`` is when the estimates first changed, s, None when they never did. The
-    errors are those just before that, and at the end; where the controller adapts from the start,
-    at the start and at the end. The loop is that from the start of tracking, and interruptions
-    are how often tracking stopped in between. The unit is that of a thousandth of the joints'
+    ``adaptation_start`` is the time at which the estimates first changed, s, or None. The errors
+    are those just before that and at the end; if the controller adapts from the start, those at
+    the start and at the end. The loop is evaluated from the start of tracking; ``interruptions``
+    counts how often tracking stopped in between. The unit is a thousandth of that of the joint
     coordinates. ``let_go`` is whether the arm was weightless and followed no reference.
     """
 
@@ -93,19 +94,19 @@ class Summary:
 
     @property
     def compared(self) -> tuple[str, str]:
-        """Names of the two windows; they are before and after only where estimates changed."""
+        """Names of the two windows; "before" and "after" only if estimates changed."""
         learns = self.adaptation_start is not None and not self.adapts_from_start
         return ('before', 'after') if learns else ('at first', 'at the end')
 
     @property
     def adapts_from_start(self) -> bool:
-        """Whether there is nothing to compare with before adaptation."""
+        """Whether there is no window before adaptation."""
         return self.adaptation_start is not None \
             and self.before.window.end > self.adaptation_start
 
     @property
     def improvement(self) -> float:
-        """How many times smaller the RMS error is after adaptation; infinite for zero error."""
+        """RMS error before adaptation over that after it; infinite for zero error."""
         return self.before.total / self.after.total if self.after.total > 0.0 else np.inf
 
 
@@ -114,8 +115,8 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     """Errors and loop times of a recording.
 
     The error before and after adaptation is taken over windows of the same length:
-    one that ends when the estimates first move, and the last one of the run. Where they move
-    from the start, or never, it is the first and the second half that are compared.
+    one that ends when the estimates first move, and the last one of the run. If they change from
+    the start, or never, the first and the second half are compared.
 
     Parameters
     ----------
@@ -124,13 +125,13 @@ def summarize(recording: Recording, robot: Robot | None = None, *,
     robot : Robot, optional
         The arm, for the units of its joints.
     period : float, optional
-        Period of the reference, in s. Given one that fits, both windows are one
-        period long, and so hold the same motion.
+        Period of the reference, in s. If the run is long enough, both windows are one period long
+        and contain the same motion.
 
     Raises
     ------
     RecordingError
-        When the run is too short.
+        If the run is too short.
 
     Examples
     --------
@@ -185,10 +186,10 @@ def unit_of(robot: Robot | None) -> str:
 
 
 def interruptions(recording: Recording) -> int:
-    """How often the controller stopped tracking and began again; the end of a run is not counted.
+    """Number of times that the controller stopped tracking and began again.
 
-    Only the order of the modes counts: their times are those of the recorder, those of tracking
-    errors are stamps of the arm.
+    The end of a run is not counted. Only the order of modes is used, because their times are those
+    of the recorder, and times of tracking errors are stamps of the arm.
     """
     modes = ['', *(mode for _, mode in recording.modes)]
     begins = sum(before != _TRACKING == mode for before, mode in pairwise(modes))
@@ -285,7 +286,7 @@ def table(summary: Summary) -> str:
 
 
 def latency(loop: Loop) -> str:
-    """Median, 99 % and worst latency of a loop in words, where they are known."""
+    """Median, 99 % and worst latency of a loop as text, as far as known."""
     if math.isnan(loop.latency_median):
         return 'unknown: controllers publish it, and only in wall time'
     return (f'{1e3 * loop.latency_median:.2f} ms median, {1e3 * loop.latency_p99:.2f} ms at 99 %, '
@@ -300,5 +301,5 @@ def interrupted(count: int) -> str:
 
 
 def ratio(before: float, after: float) -> str:
-    """How many times smaller the second is, e.g. ``'23 x'``."""
+    """Ratio of the first to the second, e.g. ``'23 x'``."""
     return f'{figures(before / after, 2)} x' if after > 0 else '-'

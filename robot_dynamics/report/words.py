@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words that all reports share: numbers, verdicts, and tables for a terminal."""
+"""Common texts of all reports: numbers, verdicts, and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robot_dynamics.identification.result import Residuals
     from robot_dynamics.identification.signals import SignalSettings
 
-#: Verdicts on an identification, in words.
+#: Texts of the verdicts on an identification.
 VERDICT_WORDS = {'good': 'Good', 'fair': 'Usable with care', 'poor': 'Not to be used'}
 
 _LONGEST = 160
@@ -24,7 +24,7 @@ def figures(value: float, digits: int = 3) -> str:
     """A positive number with this many significant figures, without exponent."""
     if not 0.0 < value < math.inf:
         return f'{value:.0f}'
-    # The exponent is that of the rounded number: 0.999 with two figures is 1.0.
+    # The exponent is that of the rounded number, because 0.999 with two figures is 1.0.
     decimals = digits - 1 - int(f'{value:.{digits - 1}e}'.partition('e')[2])
     return f'{value:.{min(max(decimals, 0), digits + 1)}f}'
 
@@ -37,12 +37,12 @@ def percent(share: float) -> str:
 
 
 def short(text: str) -> str:
-    """A text, cut where it is too long for a line or two."""
+    """A text, shortened to a line or two."""
     return text if len(text) <= _LONGEST else f'{text[:_LONGEST - 3]}...'
 
 
 def worst_joint(count: int, name: str, share: float) -> str:
-    """Which of several joints has the largest error, and that error; empty for one alone."""
+    """The joint with the largest error, and that error; empty for a single joint."""
     if count < 2:
         return ''
     return f'; worst of all {name}' + (f' with {percent(share)}' if math.isfinite(share) else '')
@@ -73,14 +73,14 @@ def prediction_lines(head: str, rows: Sequence[tuple[str, str]], held: Residuals
 
 
 def warnings(findings: Iterable[Finding]) -> list[str]:
-    """Lines about findings for a terminal, those that only inform left out."""
+    """Lines about findings for a terminal, without notes."""
     return [f'{finding.severity.value}: {finding}' for finding in findings
             if finding.severity is not Severity.INFO]
 
 
 def signal_facts(dataset: Dataset, signals: SignalSettings, estimator: str
                  ) -> list[tuple[str, str]]:
-    """Rows on a recording and how it was filtered, for every page about an estimation."""
+    """Rows on a recording and its filters, for every page about an estimation."""
     return [
         ('recording', dataset.source),
         ('rows', f'{dataset.count:,}, one every {1e3 * dataset.period:.4g} ms'),

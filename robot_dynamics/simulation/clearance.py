@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``ShapeClearance``: distances between the links of an arm, and to the walls of a workspace.
 
-The collision shapes of a URDF, or the visual ones where it has no others, are put on the bodies
+The collision shapes of a URDF, or its visual ones if it has no others, are attached to the bodies
 of the simulated arm, and MuJoCo computes their distances. Links joined by one joint may touch.
 """
 
@@ -23,7 +23,7 @@ from robot_dynamics.model.urdf_document import expanded_text, read_source
 from robot_dynamics.simulation.mjcf import quaternion, robot_to_mjcf, text_of
 from robot_dynamics.simulation.plant import import_mujoco
 
-#: Distances beyond the clearance are exact up to this. m.
+#: Largest exact distance beyond the clearance. m.
 SIGHT = 0.05
 
 _MESHES = ('.stl', '.obj')
@@ -48,7 +48,7 @@ class ShapeClearance:
     Raises
     ------
     SimulationError
-        When MuJoCo is missing or a shape cannot be used.
+        If MuJoCo is missing or a shape cannot be used.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class ShapeClearance:
         q = np.asarray(q, dtype=np.float64)
         if q.ndim != 2 or q.shape[1] != self._robot.n:
             raise DimensionError(f'must have shape (m, {self._robot.n}), got {q.shape}',
-                                 subject='poses', remedy='give one row of positions a pose')
+                                 subject='poses', remedy='give one row of positions per pose')
         bodies = q @ self._robot.coupling.T + self._robot.coupling_offset
         away, nearest, name = np.full(len(q), SIGHT), np.inf, ''
         for k, positions in enumerate(bodies):
@@ -138,7 +138,7 @@ def _add_shapes(root: ElementTree.Element, robot: Robot, source: Path | bytes | 
     folder = Path(source).parent if isinstance(source, Path) else Path()
     links = [link for link in ElementTree.fromstring(expanded_text(text).encode()).iter('link')
              if link.get('name', '') in robot.frames]
-    # Visual shapes stand in where there are no collision shapes.
+    # Visual shapes are used if there are no collision shapes.
     kind = next((kind for kind in ('collision', 'visual')
                  if any(link.find(kind) is not None for link in links)), None)
     if kind is None:

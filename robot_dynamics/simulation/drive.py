@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """``Drive``: the electronics of an arm, between effort commands and the plant.
 
-As on a real arm the brakes are closed until the first command. When commands stop, the last
-one is held for a moment; then gravity compensation and damping catch the arm until commands
-arrive steadily again.
+As on a real arm, the brakes are closed until the first command. When commands stop, the last one
+is held for a short time. Then gravity compensation and damping hold the arm until commands arrive
+regularly again.
 
-``Pace`` is the clock of a simulated arm. A controller on a busy machine commands a real arm too
-late; the time of a simulated arm can stand still meanwhile, so that the control loop does not
-depend on the load of the machine.
+``Pace`` is the clock of a simulated arm. On a busy machine commands to a real arm would be late.
+Simulated time can wait for them, so that the control loop does not depend on the load of the
+machine.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.elastic_plant import ElasticPlant
 from robot_dynamics.simulation.plant import Plant
 
-#: Rate at which an arm without commands is braked, 1/s: most of it in a fifth of a second.
+#: Rate at which an arm without commands is braked, 1/s: mostly within 0.2 s.
 CATCH_RATE = 10.0
 
-#: The catching effort is renewed this often. s.
+#: Update period of the catching effort. s.
 CATCH_PERIOD = 0.002
 
-#: Share of what a sampled loop can damp, 2 / ((B^-1)_ii T), that is used at most.
+#: Largest share of the damping limit of a sampled loop, 2 / ((B^-1)_ii T).
 _LARGEST_SHARE = 0.25
 
-#: Takes q and v, each of shape (n,), and returns the effort that catches the arm.
+#: Function from q and v, shape (n,) each, to the effort that catches the arm.
 CatchingEffort = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class DriveState(Enum):
-    """What acts on the arm: brakes, commands, or the catching effort."""
+    """Action on the arm: brakes, commands, or the catching effort."""
 
     BRAKED = 'braked'
     COMMANDED = 'commanded'
@@ -49,8 +49,8 @@ class DriveState(Enum):
 class Drive:
     """Runs a plant in wall time, with commands that may be late, invalid or missing.
 
-    Call `advance` with the current time before every use: when a command arrives, so
-    that it acts from then on, and when a state is to be measured.
+    Call `advance` with the current time before every use: before `command`, so that a command acts
+    from its arrival on, and before a measurement.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class Drive:
     catching_effort : callable
         The effort that catches the arm, such as `GravityAndDamping`.
     hold_time : float
-        How long the last command acts when no other comes. s.
+        Time for which the last command acts without another one. s.
     release_time : float
-        How long commands must come without a gap of `hold_time` before a caught arm
+        Time for which commands must arrive without a gap of `hold_time` before a caught arm
         follows them again. s.
     catch_up : float
-        Longest time simulated in one go; of a longer stall the rest is skipped. s.
+        Longest time simulated at once; the remainder of a longer stall is skipped. s.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Drive:
         #: Number of commands accepted, and of those rejected for each reason.
         self.accepted = 0
         self.refused: dict[str, int] = {}
-        #: Times the arm had to be caught, and time skipped in long stalls (s).
+        #: Number of times that the arm was caught, and time skipped in long stalls (s).
         self.catches = 0
         self.skipped = 0.0
 
@@ -121,21 +121,20 @@ class Drive:
         Parameters
         ----------
         now : float
-            Present time, counted from the start, in seconds; time that goes back is
-            ignored.
+            Present time since the start, s; earlier times are ignored.
         """
         behind = now - self._time
         if behind > self._catch_up:
-            # The arm is at rest, caught or braked, well before that.
+            # By then the arm is at rest, caught or braked.
             self._simulate_until(self._time + self._catch_up)
             self._time += behind - self._catch_up
             self.skipped += behind - self._catch_up
         self._simulate_until(now)
 
     def command(self, tau: ArrayLike) -> bool:
-        """Take a command, joint efforts in N m or N, that arrived at the time last advanced to.
+        """Process a command, joint efforts, N m or N, received at the time of the last `advance`.
 
-        The result is whether it was accepted: not if it is not finite or not of n values.
+        Returns whether it was accepted; it must be finite and have n values.
         """
         tau = np.asarray(tau, dtype=np.float64)
         if tau.shape != (self._plant.robot.n,):
@@ -180,7 +179,7 @@ class Drive:
         self._time += steps * self._plant.timestep
 
     def _whole_steps(self, end: float) -> int:
-        """Number of whole steps that fit; a part in 10^6 of a step is rounding."""
+        """Number of whole steps that fit, with a tolerance of 10^-6 steps for rounding."""
         return max(0, int((end - self._time) / self._plant.timestep + 1e-6))
 
 
@@ -192,7 +191,7 @@ class GravityAndDamping:
     dynamics : Dynamics
         The true equations of the arm.
     rate : float
-        How fast the speed is taken out. 1/s.
+        Decay rate of the speed. 1/s.
 
     Examples
     --------
@@ -218,9 +217,9 @@ class GravityAndDamping:
 class MotorsGravityAndDamping:
     """The effort of motors that catches an arm with elastic joints, ``tau = g(q) - D theta'``.
 
-    A drive measures its motor, not the link behind the spring: damping by the speed of the
-    link would excite the spring. D takes the speed out of the arm at a rate in 1/s, as
-    `GravityAndDamping` does, as far as that can be damped at the period at which it is renewed.
+    A drive measures its motor, not the link behind the spring: damping by the speed of the link
+    would excite the spring. D damps the arm at a rate in 1/s, as `GravityAndDamping` does, limited
+    by its update period.
     """
 
     def __init__(self, plant: ElasticPlant, rate: float = CATCH_RATE):
@@ -239,12 +238,12 @@ class MotorsGravityAndDamping:
 
 
 class Pace:
-    """Time of the arm: wall time less the time for which it waited for its controller.
+    """Time of the arm: wall time minus the time for which it waited for its controller.
 
-    While commands arrive, the time advances by one period a tick. After each published state it
-    waits for the command that answers it, for at most `patience` in s, 0 for no wait. A controller
-    that misses this deadline is not waited for until its next command, nor before its first one.
-    States are published at ticks, one a period, s.
+    While commands arrive, the time advances by one period per tick. After each published state it
+    waits for the corresponding command, for at most `patience`, s; 0 means no wait. It does not
+    wait before the first command, nor after a missed deadline until the next command. States are
+    published at ticks, one per period, s.
     """
 
     def __init__(self, period: float, patience: float):
@@ -258,7 +257,7 @@ class Pace:
         # Time of the arm at the last tick; None while it advances with wall time.
         self._ticked: float | None = None
         self._published_at = 0.0
-        #: Whether the arm waits for the command that answers the last state.
+        #: Whether the arm waits for the command to the last state.
         self.is_waiting = False
         #: Wall time for which the arm has waited. s.
         self.waited = 0.0
@@ -267,28 +266,28 @@ class Pace:
         """Time of the arm at a wall time, both since the start. s."""
         self._now = wall - self.waited
         if self._ticked is not None:
-            # There is no leap, however late this is called.
+            # The time does not jump, even if this is called late.
             self._set(min(self._now, self._ticked + self._period), wall)
             if self.is_waiting and wall - self._published_at > self._patience:
                 self._ticked, self.is_waiting, self._is_commanded = None, False, False
         return self._now
 
     def tick(self, wall: float) -> float:
-        """Time of the arm at a tick; it stands still while the arm waits. s."""
+        """Time of the arm at a tick; it does not advance while the arm waits. s."""
         self.now(wall)
         if self._ticked is not None and not self.is_waiting:
-            # A whole period even when a tick is late, so that the arm keeps its rate.
+            # A whole period even if a tick is late, so that the arm keeps its rate.
             self._set(min(self._ticked + self._period, wall), wall)
             self._ticked = self._now
         return self._now
 
     def tell(self, wall: float) -> None:
-        """Note that the state of now is published."""
+        """Note the publication of the present state."""
         if self._patience > 0.0 and self._is_commanded:
             self._ticked, self._published_at, self.is_waiting = self._now, wall, True
 
     def answer(self) -> None:
-        """Note that a command has arrived."""
+        """Note the arrival of a command."""
         self.is_waiting, self._is_commanded = False, True
         if self._ticked is None and self._patience > 0.0:
             self._ticked = self._now

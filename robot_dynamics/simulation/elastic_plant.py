@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``ElasticPlant``: an arm whose motors drive its joints through springs."""
+"""``ElasticPlant``: an arm with springs between motors and links."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ from robot_dynamics.simulation.plant import EffortDriven, no_mass, require_posit
 class ElasticPlant(EffortDriven):
     """A robot with elastic joints, driven by the efforts of its motors.
 
-    The effort last set acts until another one is set; it is cut at the effort limits of
-    the robot. Between efforts the equations of motion are integrated by the classical
-    Runge-Kutta method with a fixed step.
+    An effort acts until another one is set; it is cut at the effort limits of the robot. The
+    equations of motion are integrated by the classical Runge-Kutta method with a fixed step.
 
     Parameters
     ----------
     robot : ElasticRobot
-        The robot as it really is.
+        The true robot.
     timestep : float
-        Step of the integration. s. Springs, not links, ask for a short one: an error of
-        3e-6 rad in the planar robot of Zollo et al. at 1 ms, 2e-7 at 0.5 ms.
+        Step of the integration. s. The springs require a short step: the error of the planar robot
+        of Zollo et al. is 3e-6 rad at 1 ms and 2e-7 rad at 0.5 ms.
     friction : StribeckFriction, optional
         Friction of the motors; by default that of the robot's joints.
     smooth : float, optional
-        Speed below which Coulomb friction fades out. By default the smallest one that the
-        step can follow: friction alone stops the motor in one step. rad/s or m/s.
+        Speed below which Coulomb friction fades out. By default the smallest one for the step, at
+        which friction alone stops the motor in one step. rad/s or m/s.
     effort_gain : float or array_like, shape (n,)
         True effort per effort commanded.
 
     Raises
     ------
     SimulationError
-        Where the robot cannot be simulated.
+        If the robot cannot be simulated.
 
     See Also
     --------
@@ -123,7 +122,7 @@ class ElasticPlant(EffortDriven):
         """Accelerations of links and motors at this state and effort, shape (2 n,)."""
         forward = self._dynamics.forward_dynamics
         n = self.elastic.n
-        # The friction that is simulated, in the place of the robot's own.
+        # The simulated friction instead of that of the robot.
         friction = self._dynamics.friction_torque(self._v)
         friction[n:] -= self._friction.torque(self._v[n:], self._smooth)
         return forward(self._q, self._v, self._tau + friction)
@@ -135,10 +134,10 @@ class ElasticPlant(EffortDriven):
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None, *,
               motor_q: ArrayLike | None = None, motor_v: ArrayLike | None = None) -> None:
-        """Put the arm somewhere; time zero, no effort.
+        """Set the state of the arm; time zero, no effort.
 
-        Links are at rest where v is missing. Where positions or velocities of the motors are
-        missing, springs carry gravity, and motors move with their links.
+        Without v, links are at rest. Without positions or velocities of the motors, springs carry
+        gravity, and motors move with their links.
         """
         n = self.elastic.n
         q = self._vector(q, 'q')
@@ -178,7 +177,7 @@ class ElasticPlant(EffortDriven):
         """Do nothing: this plant has no faults."""
 
     def _followed_speed(self, coefficients: FloatArray) -> float:
-        """Width of the sign function with which no step goes beyond standstill."""
+        """Width of the sign function at which no step overshoots standstill."""
         n = self.elastic.n
         B = self._dynamics.inertia_matrix(np.tile(self._resting(), 2))
         pull = np.diagonal(np.linalg.pinv(B))[n:] * np.abs(coefficients[:, 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Faults of actuators, and a simulated arm that has them.
+r"""Actuator faults, and a simulated arm with such faults.
 
 With a fault the arm moves by
 
@@ -40,11 +40,11 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.plant import Plant
 
-#: How exactly a blocked joint gets its velocity. rad/s or m/s.
+#: Tolerance of the velocity of a blocked joint. rad/s or m/s.
 _BLOCK_TOLERANCE = 1e-7
-#: Trials of the effort that blocks it; two are enough without dry friction.
+#: Iterations for the effort that blocks it; two are sufficient without dry friction.
 _BLOCK_TRIALS = 12
-#: Most sweeps over several blocked joints, and the change at which they end. N m or N.
+#: Largest number of sweeps over several blocked joints, and their final change. N m or N.
 _BLOCK_SWEEPS, _SAME_EFFORT = 30, 1e-6
 
 
@@ -66,12 +66,12 @@ class FaultKind(Enum):
 
     @classmethod
     def named(cls, name: str) -> FaultKind:
-        """The kind of a name.
+        """The kind with a name.
 
         Raises
         ------
         SimulationError
-            When the name is unknown.
+            If the name is unknown.
         """
         try:
             return cls(name)
@@ -81,7 +81,7 @@ class FaultKind(Enum):
                                   remedy='choose one of them') from None
 
 
-#: Sizes that make sense, lowest and highest.
+#: Lowest and highest permitted sizes.
 _SIZES = {
     FaultKind.BLOCK: (0.0, 1e6), FaultKind.FREE_SWINGING: (-math.inf, math.inf),
     FaultKind.SATURATED: (-1.0, 1.0), FaultKind.LOSS: (0.0, 1.0),
@@ -91,7 +91,7 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of one actuator, for some time.
+    """A fault of one actuator during a time interval.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ class Fault:
     kind : FaultKind
         Kind of the fault.
     size : float
-        How much, see above.
+        Size, see above.
     begin, end : float
-        From when to when, in simulated time. s.
+        Interval in simulated time. s.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Fault:
         return self.begin <= time < self.end
 
     def delivered(self, tau: float, limit: float) -> float:
-        """Effort that the actuator delivers, other than for a block, N m or N.
+        """Effort that the actuator delivers, except for a block, N m or N.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class FaultyPlant(Plant):
     Parameters
     ----------
     robot : Robot
-        The robot as it really is.
+        The true robot.
     **options
         As for `Plant`.
 
@@ -198,7 +198,7 @@ class FaultyPlant(Plant):
         Raises
         ------
         SimulationError
-            When the robot has no such joint, or has no effort limit that the fault needs.
+            If the robot has no such joint, or lacks an effort limit that the fault needs.
         """
         if fault.joint not in self.robot.joint_names:
             raise SimulationError('is not a joint of this robot', subject=fault.joint,
@@ -223,16 +223,16 @@ class FaultyPlant(Plant):
         Parameters
         ----------
         frame : str
-            Link or frame at whose origin it acts.
+            Link or frame at the origin of which it acts.
         force : array_like, shape (3,)
             In base axes. N.
         begin, end : float
-            From when to when, in simulated time. s.
+            Interval in simulated time. s.
 
         Raises
         ------
         SimulationError, DimensionError
-            When there is no such moving frame, or the force is invalid.
+            If there is no such moving frame, or the force is invalid.
         """
         force = finite_array('force', force)
         if force.shape != (3,):
@@ -248,7 +248,7 @@ class FaultyPlant(Plant):
         self._pushes.append((begin, end, body, np.array(place.pose[:3, 3]), force))
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Put the arm at a state; time zero. Faults keep their times."""
+        """Set the state of the arm; time zero. Faults keep their times."""
         super().reset(q, v)
         self._fault_effort = np.zeros(self.robot.n)
 
@@ -265,7 +265,7 @@ class FaultyPlant(Plant):
             self._step_wrong(faults, pushes)
 
     def _will_change(self, time: float, count: int) -> bool:
-        """Whether something begins within so many steps."""
+        """Whether a fault or push begins within some steps."""
         end = time + count * self.timestep
         return any(time < begin < end for begin in
                    [fault.begin for fault in self._faults] + [push[0] for push in self._pushes])
@@ -281,7 +281,7 @@ class FaultyPlant(Plant):
         for fault in faults:
             joint = names.index(fault.joint)
             if fault.kind is FaultKind.BLOCK:
-                # Of several at one joint the strongest holds it.
+                # If several act on one joint, the strongest applies.
                 blocks[joint] = max(fault.size, blocks.get(joint, 0.0))
                 continue
             got = self._gain[joint] * fault.delivered(self._effort[joint], self._limit[joint])
@@ -323,7 +323,7 @@ class FaultyPlant(Plant):
         mujoco.mj_getState(model, data, before, kind)
         dof = self._dof[joint]
         wanted = data.qvel[dof] * math.exp(-min(rate * self.timestep, 700.0))
-        # The slope changes slowly with the pose; the secant method corrects it.
+        # The slope changes slowly with the pose, and the secant method corrects it.
         slope = self._slopes.get(joint) or self.timestep * self._mobility(dof)
         last: tuple[float, float] | None = None
         for _ in range(_BLOCK_TRIALS):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A `Robot` written as MJCF, MuJoCo's own model format.
+"""A `Robot` as MJCF, the model format of MuJoCo.
 
-MuJoCo's URDF importer is not used: it drops joint friction, merges links and
-re-reads what `Robot` already holds. The tree is written from the same arrays
-the equations of motion use, so that plant and model agree to rounding.
+MuJoCo's URDF importer is not used, because it drops joint friction and merges links. The tree is
+written from the arrays of the equations of motion, so that plant and model agree to rounding.
 """
 
 from __future__ import annotations
@@ -19,23 +18,24 @@ from robot_dynamics.model.inertia import com_from_parameters
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot
 
-#: Smallest mass (kg) and principal inertia (kg m^2) MuJoCo's compiler takes for a moving body.
+#: Smallest mass (kg) and principal inertia (kg m^2) of a moving body in MuJoCo.
 COMPILER_FLOOR = 1e-12
 
-#: A mimic joint follows its leader through a stiff, critically damped constraint
-#: whose time constant is this many simulation steps (two is MuJoCo's least).
+#: Time constant, in simulation steps, of the stiff, critically damped constraint of a mimic joint
+#: (at least two in MuJoCo).
 COUPLING_STEPS = 2.0
 
-#: Impedance of friction and couplings, in MuJoCo's terms: a joint held by dry friction
-#: creeps a hundredth as fast as with MuJoCo's default.
+#: Impedance of friction and couplings in MuJoCo. A joint held by dry friction creeps at a
+#: hundredth of the speed of MuJoCo's default.
 STIFF = '0.999 0.9999 0.001 0.5 2'
 
 
 def leading_bodies(robot: Robot) -> list[int]:
     """For every independent joint, the body that moves with it one to one.
 
-    ModelError for a joint with several coordinates, and SimulationError where no body does or one
-    depends on several independent joints: a coupling MuJoCo's joint constraint cannot express.
+    Raises a ModelError for a joint with several coordinates, and a SimulationError if there is no
+    such body, or if a body depends on several independent joints, which MuJoCo's joint constraint
+    cannot express.
     """
     robot.require_single_coordinates('the simulated arm')
     bodies = [robot.body_joint_names.index(name) for name in robot.joint_names]
@@ -75,11 +75,11 @@ def quaternion(rotation: FloatArray) -> FloatArray:
 
 
 def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool = True) -> str:
-    """MJCF text of a robot whose base is fixed to the world.
+    """MJCF text of a robot with a fixed base.
 
     Joint friction, damping and armature become MuJoCo's ``frictionloss``,
-    ``damping`` and ``armature``; there are no shapes, hence no contacts, and no
-    actuators: efforts are applied to the joints themselves.
+    ``damping`` and ``armature``; there are no shapes, hence no contacts. Efforts are applied to
+    the joints without actuators.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def robot_to_mjcf(robot: Robot, *, timestep: float = 0.0005, joint_limits: bool 
     Returns
     -------
     str
-        MJCF text. Inertias MuJoCo's compiler would refuse (point masses, massless
-        links) are written as the nearest it takes; `Plant` restores them exactly.
+        MJCF text. Inertias that MuJoCo would reject (point masses, massless links) are replaced by
+        the nearest accepted ones; `Plant` restores them exactly.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Plant``: a robot in MuJoCo behind the interface of an effort-controlled arm."""
+"""``Plant``: a robot in MuJoCo with the interface of an effort-controlled arm."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def require_positive(name: str, value: float) -> None:
 
 
 def no_mass(joint: str) -> SimulationError:
-    """The error of a joint that no effort can accelerate as equations say."""
-    return SimulationError('moves no mass or a negative one, so no simulation can accelerate it',
+    """Error for a joint without positive inertia."""
+    return SimulationError('moves no mass or a negative one, so its acceleration is undefined',
                            subject=joint, remedy='give its link an inertia, including rotors that '
                                                  'it carries, or lock the joint')
 
@@ -66,7 +66,7 @@ class EffortDriven:
 
     @property
     def effort(self) -> FloatArray:
-        """Effort the drives apply, after their limits, shape (n,), a copy. N m or N."""
+        """Effort of the drives, after their limits, shape (n,), a copy. N m or N."""
         return self._effort.copy()
 
     def set_effort(self, tau: ArrayLike) -> None:
@@ -75,26 +75,26 @@ class EffortDriven:
         Raises
         ------
         SimulationError
-            Where a value is not finite; the effort before stays.
+            If a value is not finite; the previous effort is kept.
         """
         tau = self._vector(tau, 'effort command')
         np.clip(tau, -self._limit, self._limit, out=self._effort)
         self._act(self._gain * self._effort)
 
     def advance(self, seconds: float | None = None, *, steps: int | None = None) -> int:
-        """Simulate for some time, or for a number of steps; the number of steps taken.
+        """Simulate for a time or a number of steps; returns the number of steps.
 
         Parameters
         ----------
         seconds : float, optional
             Duration, rounded to whole steps. s.
         steps : int, optional
-            Number of steps, where no duration is given.
+            Number of steps, if no duration is given.
 
         Raises
         ------
         SimulationError
-            Where the state stops being finite.
+            If the state is no longer finite.
         """
         if seconds is not None and steps is None:
             steps = round(seconds / self.timestep)
@@ -140,9 +140,8 @@ class EffortDriven:
 class Plant(EffortDriven):
     """A fixed-base robot simulated by MuJoCo, driven by joint efforts.
 
-    The effort last set acts until another one is set, as a drive holds its last
-    command. Efforts are cut at the robot's effort limits, as a drive cuts its
-    current; `effort` reports what is left.
+    An effort acts until another one is set, as a drive holds its last command. Efforts are cut at
+    the robot's effort limits, as a drive limits its current; `effort` is the effort after that.
 
     Parameters
     ----------
@@ -153,13 +152,13 @@ class Plant(EffortDriven):
     joint_limits : bool
         Whether the joints stop at their limits.
     effort_gain : float or array_like, shape (n,)
-        True effort per effort commanded: 1.07 is a torque constant 7 % off. `effort` does
-        not show it.
+        True effort per commanded effort: 1.07 is a torque constant 7 % off. It is not part of
+        `effort`.
 
     Raises
     ------
     SimulationError
-        When MuJoCo is missing or cannot simulate the robot.
+        If MuJoCo is missing or cannot simulate the robot.
 
     See Also
     --------
@@ -222,7 +221,7 @@ class Plant(EffortDriven):
         return float(data.energy[0] + data.energy[1])
 
     def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Put the arm at rest, or at velocity v, at a position; time zero, no effort.
+        """Set position and velocity, zero by default; time zero, no effort.
 
         Parameters
         ----------
@@ -246,7 +245,7 @@ class Plant(EffortDriven):
     def _simulate(self, count: int) -> None:
         self._step(count)
         self._steps += count
-        # MuJoCo answers a state that diverged with a reset and a warning count.
+        # After divergence MuJoCo resets the state and counts a warning.
         warnings = self._data.warning
         kinds = self._mujoco.mjtWarning
         for kind in (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC):
@@ -268,10 +267,10 @@ class Plant(EffortDriven):
                                   remedy='check its masses and inertias') from error
 
     def _restore_inertias(self) -> None:
-        """Write the exact inertias, which the compiler may have rounded or balanced.
+        """Write the exact inertias, which MuJoCo's compiler may have changed.
 
-        MuJoCo's dynamics need a positive definite mass matrix, not physical links:
-        planar textbook arms with J_zz only are simulated as they are.
+        MuJoCo needs a positive definite mass matrix, but not physically consistent links, so that
+        planar textbook arms with J_zz only are simulated unchanged.
         """
         model = self._model
         for body, name in enumerate(self.robot.body_names):
@@ -288,7 +287,7 @@ class Plant(EffortDriven):
             self._check_mass_matrix()
 
     def _check_mass_matrix(self) -> None:
-        """Check that every motion moves mass: otherwise its acceleration is undefined."""
+        """Check that every motion moves mass, because accelerations are undefined otherwise."""
         model, data = self._model, self._data
         mujoco = self._mujoco
         mujoco.mj_forward(model, data)

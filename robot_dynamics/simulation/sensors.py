@@ -26,8 +26,8 @@ class SensorQuality:
     delay : float
         Age of the reported state, which its stamp shows. s.
     signal_to_noise : float
-        Standard deviation of each position and velocity so far over that of further white
-        noise; 0 for none of it.
+        Ratio of the standard deviation of each position and velocity so far to that of additional
+        white noise; 0 for no such noise.
 
     Examples
     --------
@@ -88,12 +88,12 @@ class JointSensors:
         self._spreads = {'position': _Spread(), 'velocity': _Spread()}
 
     def reset(self) -> None:
-        """Forget delayed readings and the spread of signals."""
+        """Reset delayed readings and the spread of signals."""
         self._pending.clear()
         self._spreads = {signal: _Spread() for signal in self._spreads}
 
     def read(self, time: float, q: ArrayLike, v: ArrayLike, effort: ArrayLike) -> Reading:
-        """Measure the true state in SI units; the result is the reading that the driver reports.
+        """Measure the true state in SI units; returns the reading that the driver reports.
 
         It is the newest reading at least `SensorQuality.delay` old, else the oldest one. The
         time of measurements, s, never decreases.
@@ -104,7 +104,7 @@ class JointSensors:
             q = quality.position_resolution * np.round(q / quality.position_resolution)
         self._pending.append(Reading(time, q, self._noisy(v, quality.velocity_noise, 'velocity'),
                                      self._noisy(effort, quality.effort_noise)))
-        # A part in 10^9 of slack: stamps are sums of steps, not exact multiples.
+        # With a tolerance of 10^-9, because stamps are sums of steps instead of exact multiples.
         newest_due = time - quality.delay * (1.0 - 1e-9)
         while len(self._pending) > 1 and self._pending[1].stamp <= newest_due:
             self._pending.popleft()

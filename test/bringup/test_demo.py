@@ -76,8 +76,8 @@ def test_the_arm_waits_where_the_motion_starts():
 @pytest.mark.parametrize(('options', 'words'), [
     ({'seconds': 5.0}, 'seconds must be 19 or more, got 5'),
     ({'seconds': float('nan')}, 'seconds must be 19 or more, got nan'),
-    ({'controller': 'none'}, 'controller cannot be none'),
-    ({'plant': 'none'}, 'plant cannot be none')])
+    ({'controller': 'none'}, 'controller must not be none'),
+    ({'plant': 'none'}, 'plant must not be none')])
 def test_what_could_show_nothing_is_refused(options, words):
     with pytest.raises(BringupError, match=words):
         make_plan(**options)

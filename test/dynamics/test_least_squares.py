@@ -219,9 +219,9 @@ def test_arguments_are_left_alone(dynamics):
     ({'columns': [[0, 1]]}, 'columns must be.*from 0 to 59'),
     ({'columns': [True] * 60}, 'columns must be.*from 0 to 59'),
     ({'columns': [3, 4, 3]}, 'columns names a column twice'),
-    ({'weights': np.full(6, -1.0)}, 'weights must hold finite numbers from 0 on'),
-    ({'weights': np.full((5, 6), np.nan)}, 'weights must hold finite numbers from 0 on'),
-    ({'weights': np.full(6, np.inf)}, 'weights must hold finite numbers from 0 on'),
+    ({'weights': np.full(6, -1.0)}, 'weights must be finite and not negative'),
+    ({'weights': np.full((5, 6), np.nan)}, 'weights must be finite and not negative'),
+    ({'weights': np.full(6, np.inf)}, 'weights must be finite and not negative'),
     ({'terms': ('springs',)}, 'springs'),
 ])
 @pytest.mark.filterwarnings('error')

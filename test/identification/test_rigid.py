@@ -315,9 +315,9 @@ def test_the_pipeline_of_the_paper(make_arm):
 def test_recordings_that_say_nothing(three):
     t, q, v, a = three.motion(seconds=10)
     tau = three.efforts(q, v, a)
-    for positions, efforts, words in ((q, 0.0 * tau, 'no efforts but zeros'),
-                                      (q, 0.0 * tau + 1.0, 'effort stays the same'),
-                                      (0.0 * q + 0.3, tau, 'an arm at rest')):
+    for positions, efforts, words in ((q, 0.0 * tau, 'all its efforts are zero'),
+                                      (q, 0.0 * tau + 1.0, 'effort is constant'),
+                                      (0.0 * q + 0.3, tau, 'has no motion')):
         with pytest.raises(RecordingError, match=words):
             identify(dataset_from_arrays(three.robot, t, positions, efforts), three.robot, PLAIN)
     tau[:, 1] = 0.0

@@ -67,7 +67,7 @@ def test_a_robot_that_floats_already(make_urdf):
     text = make_urdf('free floating world base|', f'a revolute base x|{LIMIT}',
                      links='<link name="world"/>')
     assert Robot.from_urdf(text).joint_names == ('free', 'a')
-    with pytest.raises(ModelError, match='free is a floating base already; leave'):
+    with pytest.raises(ModelError, match='free is a floating base already; omit'):
         Robot.from_urdf(text, floating_base=True)
     assert Robot.from_urdf(text, floating_base=True, base_link='base').n == 7
 

@@ -96,7 +96,7 @@ def test_scaled_mass_of_one_link(arm):
 
 @pytest.mark.parametrize(('arguments', 'error', 'message'), [
     ({'frame': 'flang'}, ModelError, 'flang is not a frame of the robot; did you mean flange'),
-    ({'frame': 'link0'}, ModelError, 'link0 stands still with the base.*; name a frame'),
+    ({'frame': 'link0'}, ModelError, 'link0 is fixed to the base.*; name a frame'),
     ({'mass': 0.0}, ModelError, 'payload mass must be a positive number, got 0.0'),
     ({'mass': -1.0}, ModelError, 'payload mass must be a positive number, got -1.0'),
     ({'mass': float('nan')}, ModelError, 'payload mass must be a positive number, got nan'),

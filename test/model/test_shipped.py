@@ -51,7 +51,7 @@ def test_ros_workspace_is_found_before_pip(elsewhere, monkeypatch):
 
 
 def test_missing_installation_says_where_it_looked(elsewhere):
-    with pytest.raises(ModelError, match=r'not installed.*install the package again.*prefix'):
+    with pytest.raises(ModelError, match=r'not installed.*reinstall the package.*prefix'):
         shipped_robots()
 
 

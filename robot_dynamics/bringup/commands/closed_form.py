@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Raise where an option does not apply to the quantity."""
+    """Raise an error for an option that does not apply to the quantity."""
     is_regressor = QUANTITIES[options.what].is_regressor
     given = {'--reduced': options.reduced and not is_regressor,
              '--combinations': options.combinations and not is_regressor,
@@ -92,7 +92,7 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _facts(recording: Recording, description: Description, options: argparse.Namespace
            ) -> tuple[Recording, list[str]]:
-    """Regressor, without zero columns if wanted, and notes on its structure."""
+    """Regressor, optionally without zero columns, and notes on its structure."""
     found = structure(recording)
     names = recording.columns
     facts = [f'{len(found.zero)} of {len(names)} parameters have no effect: '

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the running ROS 2 system, or a robot description; print what is wrong and what to do.
+"""Check the running ROS 2 system, or a robot description; print problems and remedies.
 
-It publishes nothing and does not interfere with the system. Exit status 1 when there is an error.
+It publishes nothing and does not interfere with the system. The exit status is 1 if there is an
+error.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from robot_dynamics.bringup.doctor.findings import as_json, as_lines, as_text
 from robot_dynamics.bringup.doctor.robot import check_robot
 from robot_dynamics.bringup.doctor.system import check_system
 
-#: Longest time to listen, because every message is kept in memory. s.
+#: Longest observation time, because every message is kept in memory. s.
 LONGEST_TIME = 300.0
 
 
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, print the report, and return 1 where there is an error."""
+    """Check, print the report, and return 1 if there is an error."""
     if options.robot:
         report = check_robot(options.robot)
     else:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Design a motion from which the parameters of an arm can be identified, and write it to a file.
+"""Design a motion for the identification of an arm, and write it to a file.
 
-The motion begins and ends at rest in one pose and keeps the limits of position, speed,
-acceleration and effort at all times. The node excitation plays it:
-robot-dynamics up --excitation FILE, or excitation.launch.py.
+The motion begins and ends at rest in one pose and is within the limits of position, speed,
+acceleration and effort at all times. The node excitation plays it: robot-dynamics up --excitation
+FILE, or excitation.launch.py.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summary(plan: ExcitationPlan, made: Design) -> list[str]:
-    """Lines with the condition number of a design and its use of the limits."""
+    """Lines with the condition number of a design and the used fractions of the limits."""
     motion = plan.motion
     parts = {'position': made.use.position, 'speed': made.use.velocity,
              'acceleration': made.use.acceleration, 'effort': made.use.effort}
@@ -120,7 +120,7 @@ def summary(plan: ExcitationPlan, made: Design) -> list[str]:
 
 
 def _clearance(options: argparse.Namespace, robot: Robot, urdf: str | None) -> Clearance | None:
-    """Check of shapes, where it is wanted."""
+    """Check of shapes, if requested."""
     if not options.clearance and options.workspace is None:
         return None
     from robot_dynamics.simulation.clearance import ShapeClearance

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Identify an arm from recordings of its motion and write the identified model.
 
-Reads rosbag2 recordings (MCAP or SQLite), tables or NPZ files, or listens to a running arm.
-Writes identified.urdf, parameters.yaml (for any node, and for launch files:
-identified:=FOLDER), covariance.npz, result.json and report.html; with a payload in the YAML,
-payload.yaml. With output_error in the YAML, servo drives are identified, without covariances.
-With elastic_joints, elastic joints are identified from recordings of links and motors:
-elastic_joints.yaml beside the others, covariances in result.json. Exit status 1 where no URDF
-could be written.
+Reads rosbag2 recordings (MCAP or SQLite), tables or NPZ files, or records a running arm. Writes
+identified.urdf, parameters.yaml (for any node, and for launch files: identified:=FOLDER),
+covariance.npz, result.json and report.html; with a payload in the YAML, payload.yaml. With
+output_error in the YAML, servo drives are identified, without covariances. With elastic_joints,
+elastic joints are identified from recordings of links and motors: elastic_joints.yaml beside the
+others, covariances in result.json. The exit status is 1 if no URDF could be written.
 """
 
 from __future__ import annotations
@@ -81,13 +80,13 @@ from robot_dynamics.report.identification import identification_page, summary_te
 
 #: Name of the page, beside the files of `robot_dynamics.identification.outputs`.
 PAGE = 'report.html'
-#: Recording of a running arm, kept beside the result so that it can be identified again.
+#: Recording of a running arm, stored beside the result so that it can be identified again.
 KEPT = 'recording.npz'
 #: Names of all other files.
 FILES = (URDF, PARAMETERS, COVARIANCE, RESULT, PAYLOAD, ELASTIC_JOINTS, PAGE)
 #: Keys of the YAML for servo drives and for elastic joints.
 OUTPUT_ERROR, ELASTIC = 'output_error', 'elastic_joints'
-#: Longest time to listen to a running arm, which keeps every message in memory. s.
+#: Longest recording of a running arm, because every message is kept in memory. s.
 LONGEST_LISTENING = 3600.0
 
 _ROBOT_KEYS = ('urdf', 'joints', 'base_link', 'second_origin_of')
@@ -158,7 +157,7 @@ def run(options: argparse.Namespace) -> int:
                            remedy='leave one of them out')
     if options.live is not None and (is_servo or springs):
         raise BringupError('needs recordings', subject=OUTPUT_ERROR if is_servo else ELASTIC,
-                           remedy='leave --live out')
+                           remedy='omit --live')
     if is_servo:
         result = _identify_servos(inputs)
     elif springs:
@@ -199,7 +198,7 @@ def _identify_rigid(inputs: Inputs, options: argparse.Namespace) -> _Result:
 
 
 def _dataset(inputs: Inputs, options: argparse.Namespace) -> tuple[Dataset, dict[str, bytes]]:
-    """Motion of the arm, and the file that keeps it without a recording."""
+    """Motion of the arm, and the file of a live recording."""
     if options.live is None:
         return joined([load_dataset(path, inputs.robot, inputs.settings)
                        for path in inputs.recordings]), {}
@@ -251,7 +250,7 @@ def _identify_servos(inputs: Inputs) -> _Result:
 def _servo_logs(inputs: Inputs, section: Mapping[str, Any]) -> tuple[ServoLog, ...]:
     """Logs of the command line, or else those of the section.
 
-    Settings that the section has for a source also apply to a given log of that name.
+    Settings for a source in the section also apply to a given log of that name.
     """
     own = section.get('logs', [])
     own = own if isinstance(own, list) else []
@@ -271,10 +270,10 @@ def _has_source(log: Any) -> bool:
 
 
 def wanted_joints(content: Mapping[str, Any], option: str | None) -> str:
-    """Source of motors and springs, by the option or else by the YAML; empty for rigid joints."""
+    """Source of motors and springs, by option or YAML; empty for rigid joints."""
     wanted = content.get(ELASTIC, '') if option is None else option
     if not isinstance(wanted, str):
-        raise ParameterError(f'must be a text, got {wanted!r}', subject=ELASTIC,
+        raise ParameterError(f'must be a name, got {wanted!r}', subject=ELASTIC,
                              remedy='give a file, the name of one of this package, or description')
     return wanted
 
@@ -293,7 +292,7 @@ def _identify_elastic(inputs: Inputs, wanted: str, options: argparse.Namespace) 
     robot = ElasticRobot.from_yaml(source, inputs.robot, description=urdf.encode())
     if not inputs.recordings:
         raise BringupError('is missing', subject='recording',
-                           remedy='name one or more, or give source in the YAML')
+                           remedy='give one or more, or source in the YAML')
     sets = [load_elastic_dataset(path, robot, settings) for path in inputs.recordings]
     data = replace(sets[0], dataset=joined([one.dataset for one in sets]))
     found = identify_elastic(data, robot, estimate)
@@ -305,10 +304,10 @@ def _identify_elastic(inputs: Inputs, wanted: str, options: argparse.Namespace) 
 
 def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | None,
                 data: Path | None = None) -> Inputs:
-    """Read what the command line names, and the rest from the YAML.
+    """Read the inputs of the command line, and missing ones from the YAML.
 
-    The YAML has ``robot.urdf`` and ``source``, one recording or a list. Relative paths in it start
-    at its own folder, or at that of --data::
+    The YAML has ``robot.urdf`` and ``source``, one recording or a list. Relative paths in it are
+    relative to its own folder, or to that of --data::
 
         robot:
           urdf: arm.urdf
@@ -373,13 +372,13 @@ def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str |
 
 
 def find_path(name: str, folders: Sequence[Path]) -> Path:
-    """First existing path of a name in some folders, else that in the last folder."""
+    """First existing path of a name in some folders, else the path in the last folder."""
     paths = [folder / name for folder in folders] or [Path(name)]
     return next((path for path in paths if path.exists()), paths[-1])
 
 
 def without_second_origin(text: str, joint: str) -> str:
-    """URDF in which a joint keeps its first origin only, as lenient readers take it."""
+    """URDF in which a joint keeps only the first of two origins."""
     parts = re.split(rf'(<joint name="{re.escape(joint)}".*?</joint>)', text, maxsplit=1,
                      flags=re.DOTALL)
     if len(parts) != 3:

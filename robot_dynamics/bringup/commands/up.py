@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
     processes = excitation_processes(
         system, options.excitation, folder, 1 if options.periods is None else options.periods) \
         if is_excited else system.processes()
-    # Compiled before the nodes start, so that none waits for another one's compiler and the
-    # compilation does not count as running time.
+    # Compiled before the nodes start, so that they do not wait for each other's compilation, and
+    # so that it does not count as running time.
     warm_up(processes)
     finished = run_excitation(processes, environment, options.seconds) if is_excited \
         else run_until_stopped(processes, options.seconds, environment=environment)
@@ -83,7 +83,7 @@ def recorded(system: System, folder: str, *, is_excited: bool) -> str:
 
 
 def _banner(system: System, environment: Mapping[str, str]) -> str:
-    """First line: what runs, in which ROS domain, and how to stop it."""
+    """First line: nodes, ROS domain, and how to stop them."""
     robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
     standby = f' (standby: {system.standby})' if system.standby else ''
     return (f'{robot}, plant {system.plant}, controller {system.controller}{standby}, '

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """``robot-dynamics doctor``: checks of a robot description or a running system.
 
-Observation and judgement are separate. The observations are plain data
+Observation and checks are separate. Observations are plain data
 (`robot_dynamics.nodes.observing.graph_snapshot`, `MachineState`, a `Robot`); every check is a
-function of them that returns results.
+function from these to results.
 
 A robot has six checks: its text, masses, gravity, limits and strength (`robot`), and the default
 controller (`requirements`). A running system has seven: environment and description (`system`),

@@ -17,14 +17,14 @@ from robot_dynamics.errors import Finding, RobotDynamicsError, Severity, printab
 LONGEST_TEXT = 500
 
 _INDENT = 11
-#: Longest line, however wide the terminal is.
+#: Longest line, even on a wider terminal.
 _WIDEST = 110
 
 _P = ParamSpec('_P')
 
 
 class Level(IntEnum):
-    """How much a result matters: a warning works under conditions only, an error does not."""
+    """Severity: with a warning the system works under some conditions, with an error not."""
 
     OK = 0
     NOTE = 1
@@ -43,13 +43,13 @@ class CheckResult:
     Parameters
     ----------
     level : Level
-        How much it matters.
+        Severity.
     subject : str
         The link, joint, topic, node or variable.
     message : str
-        What was found, without a trailing full stop.
+        The finding, without a trailing full stop.
     remedy : str
-        What to do; empty where nothing is to be done.
+        Recommended action; empty if none is needed.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class CheckResult:
     remedy: str = ''
 
     def __post_init__(self) -> None:
-        # Texts come from files and from a network: control characters must not reach a terminal.
+        # Texts come from files and the network, so control characters are removed.
         for name in ('subject', 'message', 'remedy'):
             object.__setattr__(self, name, printable(getattr(self, name), LONGEST_TEXT))
 
@@ -83,7 +83,7 @@ class Section:
 
 @dataclass(frozen=True)
 class HealthReport:
-    """All results about a subject, in the order of printing.
+    """All results about a subject, in printing order.
 
     Parameters
     ----------
@@ -117,11 +117,11 @@ class HealthReport:
 
     @property
     def exit_status(self) -> int:
-        """1 where there is an error, else 0."""
+        """1 if there is an error, else 0."""
         return int(self.count(Level.ERROR) > 0)
 
 
-#: Results by their level: of subject and message, and what to do where something is to be done.
+#: Format of results by level: subject and message, and the remedy if there is one.
 ok = partial(CheckResult, Level.OK)
 note = partial(CheckResult, Level.NOTE)
 warning = partial(CheckResult, Level.WARNING)
@@ -149,7 +149,7 @@ def from_model_finding(finding: Finding) -> CheckResult:
 
 
 def merged(results: Iterable[CheckResult]) -> list[CheckResult]:
-    """Results in which equal messages about several subjects are one, at the first place."""
+    """Results in which equal messages about several subjects are merged into the first."""
     subjects: dict[tuple[Level, str, str], list[str]] = {}
     for result in results:
         subjects.setdefault((result.level, result.message, result.remedy), []).append(
@@ -159,7 +159,7 @@ def merged(results: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Names in a line; of many the first ones and the number of the others."""
+    """Names in a line; if there are many, the first ones and the number of the others."""
     names = list(dict.fromkeys(names))
     if len(names) <= most:
         return ', '.join(names)
@@ -210,7 +210,7 @@ def summary(report: HealthReport) -> str:
 
 
 def _result_lines(result: CheckResult, before: str | None, width: int, colours: bool) -> list[str]:
-    """Lines of a result: level and message, then the remedy; a repeated subject is left out."""
+    """Lines of a result: level and message, then the remedy; repeated subjects are omitted."""
     word = _WORDS[result.level]
     margin = ' ' * _INDENT
     text = result.message if result.subject == before else f'{result.subject}: {result.message}'

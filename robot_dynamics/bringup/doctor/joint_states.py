@@ -43,20 +43,20 @@ from robot_dynamics.nodes.observing.graph_snapshot import (
     Topic,
 )
 
-#: Tolerance of the rate that a controller expects, as a share of it.
+#: Relative tolerance of the rate that a controller expects.
 RATE_TOLERANCE = 0.1
 #: Lowest rate for torque control. Hz.
 SLOWEST = 80.0
-#: Largest share of late states; late is 1.5 periods after the last.
+#: Largest share of late states, which arrive more than 1.5 periods after the previous one.
 LATE_SHARE = 0.05
 #: Largest age of states for control, in s and in periods.
 LATE, LATE_PERIODS = 0.005, 3.0
 _CLOCKS = 'set the clocks of both machines by NTP or PTP (chrony)'
-#: Stamps before this, in 2001, are not from a wall clock. ns.
+#: Earliest plausible stamp of a wall clock, in 2001. ns.
 _NO_WALL_CLOCK = 10**18
 _USUAL_RATES = (100.0, 125.0, 200.0, 250.0, 400.0, 500.0, 800.0, 1000.0, 2000.0)
 
-#: Remedies for messages that a controller rejects for their sequence, and for their content.
+#: Remedies for messages that a controller rejects because of their order or their content.
 SEQUENCE_REMEDIES = {
     Reason.DUPLICATE: 'one of them is ignored: stop the node that repeats states',
     Reason.OUT_OF_ORDER: 'two publishers, or a clock that is set back: leave one, and keep the '
@@ -75,7 +75,7 @@ REMEDIES = {
     Reason.SKEW: 'publish all joints in one message, or raise state_skew',
     Reason.NO_TIME: 'let the driver stamp with its ROS clock',
 }
-#: Share of affected messages from which control suffers.
+#: Share of affected messages above which control is impaired.
 _BAD_SHARE = 0.1
 
 
@@ -86,7 +86,7 @@ def check_joint_states(graph: GraphSnapshot, robot: Robot | None) -> Iterator[Ch
     controller = first_controller(graph)
     other_topics = [] if controller is None else _other_states(graph, controller)
     if other_topics:
-        # The controller uses that topic; this one has the states of links, without efforts.
+        # The controller uses the other topic; this one has the states of links, without efforts.
         controller = None
     own = None if controller is None else StateRequirements.of(controller)
     requirements = own or StateRequirements(
@@ -126,7 +126,7 @@ def check_joint_states(graph: GraphSnapshot, robot: Robot | None) -> Iterator[Ch
 
 
 def _other_states(graph: GraphSnapshot, controller: NodeInfo) -> list[CheckResult]:
-    """Notes on the topics of a controller's states, where it does not use that of the snapshot."""
+    """Notes on the topics of a controller's states if it does not use that of the snapshot."""
     topics = [graph.topic(name) for name in controller.states_topics]
     published = [topic for topic in topics if topic.publishers]
     if not published or any(topic.name == graph.states_topic for topic in topics):
@@ -140,7 +140,7 @@ def _motor_states(sample: StateSample, prefix: str) -> StateSample:
     """States of the motors in a message, under the names of the joints."""
     places = [k for k, name in enumerate(sample.names) if name.startswith(prefix)]
     position, velocity, effort = (
-        # An array of another length stays as it is, so that the check finds it.
+        # An array of another length is kept, so that the check finds it.
         tuple(values[k] for k in places) if len(values) == len(sample.names) else values
         for values in (sample.position, sample.velocity, sample.effort))
     return replace(sample, names=tuple(sample.names[k].removeprefix(prefix) for k in places),
@@ -172,8 +172,7 @@ def check_rate(topic: str, samples: Sequence[StateSample],
     """Check rate and regularity of states.
 
     `lowest` is the lowest rate for the gains of the controller, Hz. With `simulated` stamps the
-    rate is by simulated time, however slow it runs; gaps count in this machine's time all the
-    same.
+    rate refers to simulated time, even if that is slow; gaps are always measured in machine time.
     """
     if len(samples) < 3:
         return [error(topic, f'had {len(samples)} messages in all', 'a controller needs hundreds '
@@ -267,7 +266,7 @@ def _check_age(topic: str, stamped: Sequence[StateSample], age: float,
 
 
 def _delay(stamped: Sequence[StateSample]) -> tuple[str, str]:
-    """Origin of the delay, where the middleware reports the time of sending, and its remedy."""
+    """Origin of the delay, if the middleware reports the time of sending, and its remedy."""
     timed = [sample for sample in stamped if sample.sent]
     if not timed:
         return '', f'{_CLOCKS}, or find where states wait'
@@ -303,7 +302,7 @@ def check_names(topic: str, samples: Sequence[StateSample], robot: Robot) -> lis
 
 def _rejected(topic: str, replayed: Replay, remedies: Mapping[Reason, str]
               ) -> Iterator[CheckResult]:
-    """Messages that a controller rejects for some reasons; an error where they are many."""
+    """Messages that a controller rejects for given reasons; an error if there are many."""
     for reason, remedy in remedies.items():
         if count := replayed.counts[reason]:
             make = error if count > _BAD_SHARE * replayed.total else warning
@@ -312,7 +311,7 @@ def _rejected(topic: str, replayed: Replay, remedies: Mapping[Reason, str]
 
 
 def check_rejections(topic: str, replayed: Replay) -> list[CheckResult]:
-    """Report the messages that a controller rejects for their content."""
+    """Report the messages that a controller rejects because of their content."""
     results = [*_rejected(topic, replayed, REMEDIES)]
     if count := replayed.notes[Note.MIMIC]:
         results.append(warning(topic, f'{Note.MIMIC.value} ({count} times)',

@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.warmup import kernels_ahead
 
 #: Share of all cores in use above which a loop has to wait.
 FULL = 0.85
-#: Share of a core above which a single thread has hardly time left.
+#: Share of a core above which a single thread is nearly saturated.
 SATURATED = 0.85
 #: Share taken by other guests of the host that affects a loop.
 STOLEN = 0.02
@@ -45,12 +45,11 @@ class NodeUsage:
 
 @dataclass(frozen=True)
 class MachineState:
-    """State of the machine that the doctor runs on.
+    """State of the machine of the doctor.
 
-    Cores that this process may use, their load average of one minute, the shares of all cores in
-    use and taken by other guests of the host, the frequency governor (empty where it is unknown),
-    the nodes of this package, the numbers of compiled kernels needed and on disk, and whether
-    they are kept from one process to the next.
+    Number of cores that this process may use, load average of one minute, shares of all cores in
+    use and taken by other guests of the host, frequency governor (empty if unknown), nodes of this
+    package, numbers of compiled kernels needed and on disk, and whether the cache is persistent.
     """
 
     cores: int = 1
@@ -135,7 +134,7 @@ class MachineWatch:
             for pid, (usage, ticks) in _node_processes().items() if pid in self._processes)
         kernels = kernels_ahead()
         busy, stolen = self._shares()
-        # Not every system has these two functions.
+        # These two functions do not exist on every system.
         cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') \
             else os.cpu_count() or 1
         load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else None

@@ -37,8 +37,8 @@ from robot_dynamics.nodes.ros.driver_controller import DriverController
 
 _RESTART = 'deactivate and activate the node'
 
-#: Remedies for a controller that does not track, by the reason of its mode; the reasons of
-#: holding are those of the start gate.
+#: Remedies for a controller that does not track, by the reason of its mode; reasons for holding
+#: are those of the start gate.
 REASONS = {
     'the effort reported is not the one commanded':
         'is the effort controller of the arm active? Does effort_kind match the efforts of the '
@@ -84,7 +84,7 @@ ITEMS = {
     'guard': 'it stops an arm with ros2_control (controller_manager_msgs must be installed) or '
              'with stop_service, see docs/hardware.md',
 }
-#: Beginnings of the figures of an item that are worth reporting.
+#: Prefixes of the reported figures of an item.
 _REPORTED = ('turned away', 'rejected', 'refused', 'finding', 'worst', 'times')
 _LEVELS = {1: Level.WARNING, 2: Level.ERROR, 3: Level.WARNING}
 _MANAGER = 'controller_manager_msgs/srv/ListControllers'
@@ -122,7 +122,7 @@ def check_node(node: NodeInfo, statuses: tuple[StatusSeen, ...], *, is_needed: b
                ) -> list[CheckResult]:
     """Check one node of this package by its diagnostics.
 
-    `is_needed` is false where another controller is active.
+    `is_needed` is false if another controller is active.
     """
     results = [*_check_state(node, statuses, is_needed)]
     results += [CheckResult(_LEVELS[status.level], status.name, status.message + _figures(status),
@@ -301,7 +301,7 @@ def check_clock(graph: GraphSnapshot) -> list[CheckResult]:
         results.append(error(CLOCK, f'has {len(publishers)} publishers: '
                              + listed(publisher.node for publisher in publishers),
                              'leave one: time jumps back and forth between them'))
-    # The source of simulated time itself uses the time of the machine.
+    # The source of simulated time uses the time of the machine.
     sources = {publisher.node for publisher in publishers}
     real = [name for name, value in use_sim_time.items() if value is False and name not in sources]
     if simulated and real:

@@ -42,13 +42,14 @@ _FAINT = 0.01
 _NOTHING = 0.05
 #: Largest share of efforts that a multiple of gravity may leave unexplained.
 _UNEXPLAINED = 0.4
-#: Multiples of gravity that count as torques: no model is exact, and payloads add to it.
+#: Multiples of gravity that count as torques, because models are inexact and payloads add to
+#: gravity.
 _TORQUE = (0.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Joint states after the monitor of a controller, with its joints and what it counted.
+    """Joint states accepted by the monitor of a controller, with its joints and counts.
 
     ``time``, (k,), in s, and ``q``, ``v`` and ``effort``, (k, n), are those of the accepted
     states; unknown efforts are NaN.
@@ -70,10 +71,10 @@ class Replay:
 
 def replay(samples: Sequence[StateSample], robot: Robot | None, requirements: StateRequirements, *,
            simulated: bool) -> Replay:
-    """Pass messages through the monitor that a controller has for them.
+    """Pass messages through the monitor of a controller.
 
-    Without a robot, the joints of the messages are taken. `simulated`: stamps are simulated time,
-    which a controller takes as the time of receiving.
+    Without a robot, the joints of the messages are used. With `simulated` stamps, a controller
+    uses them as the time of reception.
     """
     settings = {name: getattr(requirements, name)
                 for name in ('state_skew', 'max_age', 'max_future', 'velocity_cutoff')}
@@ -84,11 +85,11 @@ def replay(samples: Sequence[StateSample], robot: Robot | None, requirements: St
         joints = robot.joint_names
         monitor = JointStateMonitor.for_robot(robot, **settings)
     start = samples[0].received if samples else 0
-    # Times count from an origin, because floats resolve that better than the Unix epoch.
+    # Times are relative to an origin, because floats resolve them better than Unix times.
     origin = next((sample.stamp for sample in samples if sample.stamp), 0) if simulated else start
     rows = []
     for sample in samples:
-        # To the monitor a stamp of zero means "no stamp", so the origin becomes 1 ns.
+        # For the monitor a stamp of zero means "no stamp", so the origin is 1 ns.
         stamp = (1e-9 * (sample.stamp - origin) or 1e-9) if sample.stamp else None
         received = stamp if simulated and stamp is not None else 1e-9 * (sample.received - start)
         verdict = monitor.update(received, stamp, sample.names, sample.position, sample.velocity,
@@ -126,7 +127,7 @@ def check_motion(robot: Robot, replayed: Replay, samples: Sequence[StateSample]
 
 
 def _check_positions(robot: Robot, samples: Sequence[StateSample]) -> Iterator[CheckResult]:
-    """Check the messages themselves, because the monitor rejects degrees as jumps."""
+    """Check the raw messages, because the monitor rejects degrees as jumps."""
     for joint, is_prismatic, low, high in zip(robot.joint_names, prismatic_joints(robot),
                                               robot.limits.lower, robot.limits.upper,
                                               strict=True):
@@ -223,7 +224,7 @@ def effort_pattern(robot: Robot, replayed: Replay) -> tuple[EffortPattern, float
 @collected
 def check_efforts(topic: str, robot: Robot, replayed: Replay,
                   requirements: StateRequirements | None) -> Iterator[CheckResult]:
-    """Compare efforts with the ``effort_kind`` that the controller, if there is one, has."""
+    """Compare efforts with the ``effort_kind`` of the controller, if there is one."""
     pattern, multiple = effort_pattern(robot, replayed)
     if pattern is EffortPattern.UNKNOWN:
         return

@@ -37,8 +37,8 @@ _Gains = TypeVar('_Gains', FeedbackGains, AdaptationGains)
 class StateRequirements:
     """Parameters of a controller that constrain joint states; the defaults are those of the nodes.
 
-    Rate in Hz, times in s. ``delay`` is that of its answer; ``state_publishers`` is 0 for any
-    number.
+    Rate in Hz, times in s. ``delay`` is the time from a state to its effort; ``state_publishers``
+    is 0 for any number.
     """
 
     rate: float = 500.0
@@ -61,7 +61,7 @@ class StateRequirements:
 
 
 def first_controller(graph: GraphSnapshot) -> NodeInfo | None:
-    """Controller for the checks of joint states: one that commands, if there is one."""
+    """Controller for the checks of joint states: an active one, if there is one."""
     return next((node for node in graph.controllers if node.commanded_topics),
                 graph.controllers[0] if graph.controllers else None)
 
@@ -96,7 +96,7 @@ def _group(known: Mapping[str, Any], prefix: str, gains: type[_Gains]) -> _Gains
 
 def lowest_rate(feedback: FeedbackGains, adaptation: AdaptationGains | None,
                 delay: float) -> float | None:
-    """Lowest rate at which gains are stable, Hz; None where no rate is."""
+    """Lowest rate at which gains are stable, Hz; or None."""
     def is_stable(rate: float) -> bool:
         try:
             check_gains(feedback, adaptation, period=1.0 / rate, delay=delay)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a robot description: its text, masses, limits, strength and default controller.
 
-A description in grams or millimetres loads without complaint and gives torques that are wrong by
-powers of ten. Wrong units show in proportions, e.g. in a radius of gyration above the reach
+A description in grams or millimetres can be read without an error, but gives torques that are
+wrong by powers of ten. Proportions reveal wrong units, e.g. a radius of gyration above the reach
 of the arm.
 """
 
@@ -43,8 +43,8 @@ from robot_dynamics.model.robot import Robot, effort_units, position_units, pris
 
 #: Range of plausible reaches. m.
 LONGEST_REACH, SHORTEST_REACH = 50.0, 0.01
-#: Range of plausible mass over the cube of the reach. Arms have 5 to 150, from a desktop arm to
-#: one for a foundry; a gripper alone some hundreds. kg/m^3.
+#: Range of plausible mass over the cube of the reach. Arms have 5 to 150, from desktop to foundry
+#: arms; a gripper alone has some hundreds. kg/m^3.
 DENSEST, THINNEST = 3000.0, 0.02
 #: Largest radius of gyration over the reach; a body within a ball of that diameter has 0.5.
 WIDEST = 2.0
@@ -56,7 +56,7 @@ NARROWEST, SOME_MASS = 5e-4, 0.1
 FARTHEST_TURN, FARTHEST_SLIDE = 8.0 * math.pi, 20.0
 #: Largest velocity limits in rad/s and m/s, likewise.
 FASTEST_TURN, FASTEST_SLIDE = 40.0, 20.0
-#: Multiples of these, and round numbers, are placeholders for no velocity limit.
+#: Multiples of these, and round numbers, are placeholders for a missing velocity limit.
 _NO_SPEED, _ROUND = 10.0, (100.0, 1000.0, 10_000.0, 100_000.0)
 #: Shortest length for comparisons. m.
 _LEAST_LENGTH = 0.05
@@ -66,7 +66,7 @@ _AXES = {(1.0, 0.0, 0.0): '+x', (-1.0, 0.0, 0.0): '-x', (0.0, 1.0, 0.0): '+y',
          (0.0, -1.0, 0.0): '-y', (0.0, 0.0, 1.0): '+z', (0.0, 0.0, -1.0): '-z'}
 #: Number of random postures.
 POSTURES = 2000
-#: Share of an effort limit for holding still above which little is left for motion.
+#: Share of an effort limit needed to hold the arm above which little is left for motion.
 TIRING = 0.8
 #: Smallest acceleration of a useful joint. rad/s^2 or m/s^2.
 SLUGGISH = 1.0
@@ -74,14 +74,14 @@ SLUGGISH = 1.0
 _BRISK = 10.0
 #: Largest number of entries of all mass matrices together.
 _MOST_NUMBERS = 25_000_000
-#: Effort limits larger than a fast motion needs by this factor protect nothing.
+#: Ratio of an effort limit to the needs of a fast motion above which the limit does not protect.
 _PROTECTS_NOTHING = 20.0
 #: Largest number of unexpanded xacro expressions that are listed.
 _MOST_LEFTOVERS = 3
 
 
 def check_robot(name_or_path: str) -> HealthReport:
-    """Check the robot that a user names.
+    """Check a robot description.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def check_reading(robot: Robot, urdf: str) -> list[CheckResult]:
 
 
 def check_weight(robot: Robot) -> list[CheckResult]:
-    """Check that a robot can carry itself."""
+    """Check that a robot can hold its own weight."""
     if not np.any(robot.inertial_parameters):
         return []  # a finding of the reader
     return check_strength(robot, effort_needs(robot))
@@ -203,7 +203,7 @@ def check_text(urdf: str, robot: Robot) -> Iterator[CheckResult]:
 def check_masses(robot: Robot) -> list[CheckResult]:
     """Check proportions of lengths, masses and inertias."""
     p = robot.inertial_parameters.copy()
-    # A first moment without mass has no centre; the reader has a finding for it.
+    # A first moment without mass has no centre; the reader reports it.
     p[p[:, 0] == 0.0, 1:4] = 0.0
     mass, com, tensor = com_from_parameters(p)
     if not np.any(mass > 0.0):
@@ -347,8 +347,8 @@ def _check_limit_units(robot: Robot) -> Iterator[CheckResult]:
 class EffortNeeds:
     """Efforts that an arm needs.
 
-    ``gravity``, (k, n), holds it still in each posture, N m or N; ``inertia``, (n,), is the
-    largest about each joint in any posture, rotors included, kg m^2 or kg.
+    ``gravity``, (k, n), holds it in each posture, N m or N; ``inertia``, (n,), is the largest
+    about each joint in all postures, including rotors, kg m^2 or kg.
     """
 
     gravity: FloatArray
@@ -356,14 +356,14 @@ class EffortNeeds:
 
     @property
     def holding(self) -> FloatArray:
-        """Largest effort of each joint that holds the arm still, shape (n,). N m or N."""
+        """Largest effort of each joint for holding the arm, shape (n,). N m or N."""
         return np.abs(self.gravity).max(axis=0)
 
 
 def effort_needs(robot: Robot, postures: int = POSTURES, seed: int = 1) -> EffortNeeds:
     """Efforts that an arm needs in postures drawn uniformly within its limits.
 
-    There are fewer postures where so many mass matrices would fill the memory.
+    For large robots there are fewer postures, to limit memory.
     """
     postures = max(1, min(postures, _MOST_NUMBERS // robot.n**2))
     lower, upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
@@ -410,7 +410,7 @@ def _check_holding(robot: Robot, needs: EffortNeeds) -> list[CheckResult]:
 
 
 def _check_motion(robot: Robot, needs: EffortNeeds) -> Iterator[CheckResult]:
-    """Check what effort limits leave for friction, motion and feedback."""
+    """Check the effort left for friction, motion and feedback."""
     names, limits = robot.joint_names, robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 0.0)
     for k in np.flatnonzero(robot.friction + robot.damping * speed > limits.effort):
@@ -427,7 +427,7 @@ def _check_motion(robot: Robot, needs: EffortNeeds) -> Iterator[CheckResult]:
             yield warning(names[k], f'accelerates at {acceleration:.2g} {unit}/s^2 at most, and '
                           f'its feedback saturates from an error of {saturates:.1g} {unit} on',
                           'check its effort limit; choose slow references')
-    # No joint comes near its limit in a fast motion.
+    # No joint needs an effort near its limit in a fast motion.
     need = needs.holding + _BRISK * needs.inertia
     known &= need > 0.0
     least = float(np.min(limits.effort[known] / need[known], initial=np.inf))

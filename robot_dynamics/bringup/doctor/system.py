@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of a running system: its place, environment and description, and all in one report."""
+"""Check of a running system: domain, environment and description, and the whole report."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def check_system(seconds: float, *, namespace: str | None = None, domain: int | 
     namespace : str, optional
         Namespace of the arm; any by default.
     domain : int, optional
-        ROS domain; that of the environment, or else the one in use on this machine.
+        ROS domain; by default that of the environment, or the one in use on this machine.
 
     See Also
     --------
@@ -93,7 +93,7 @@ def check_system(seconds: float, *, namespace: str | None = None, domain: int | 
 
 def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Mapping[str, str],
                    found: list[CheckResult]) -> HealthReport:
-    """Check a snapshot of a system; `found` are notes on where it was found."""
+    """Check a snapshot of a system; `found` are notes on its domain."""
     shell = Section('this shell', (
         *check_environment(environment, os.path.isfile, graph.middleware), *found))
     hardware = Section('this machine', tuple(check_machine(machine, graph.domain)))
@@ -169,7 +169,7 @@ def _check_description_topic(graph: GraphSnapshot) -> CheckResult:
 
 
 def _read_robot(controller: NodeInfo | None, published: str) -> tuple[Robot, str] | None:
-    """Robot as the controller reads it, and its text."""
+    """Robot as read by the controller, and its text."""
     known = (controller.parameters if controller is not None else None) or {}
     if known.get('robot'):
         text = load_description(known['robot']).urdf
@@ -177,7 +177,7 @@ def _read_robot(controller: NodeInfo | None, published: str) -> tuple[Robot, str
         text = known.get('robot_description') or published
     if not text:
         return None
-    # Bytes are always content: a text from a network must not name a file to be read.
+    # Bytes are always content, so that a text from the network cannot name a file to read.
     robot = Robot.from_urdf(text.encode(), joints=known.get('joints') or None,
                             base_link=known.get('base_link') or None)
     gravity = known.get('gravity')
@@ -188,8 +188,8 @@ def check_environment(environment: Mapping[str, str], exists: Callable[[str], bo
                       middleware: str = '') -> list[CheckResult]:
     """Check for variables that prevent discovery, or extend it to the network.
 
-    `exists` is true for paths of files; `middleware` is the RMW implementation in use, empty
-    where ROS 2 did not start.
+    `exists` returns whether a path is a file; `middleware` is the RMW implementation in use, empty
+    if ROS 2 did not start.
     """
     results = [*_check_domain(environment), *_check_reach(environment),
                *_check_profiles(environment, exists)]
@@ -253,12 +253,12 @@ def _stays_local(environment: Mapping[str, str]) -> bool:
 
 def find_system(seconds: float, *, namespace: str | None, domain: int | None
                 ) -> tuple[GraphSnapshot, list[CheckResult]]:
-    """Take a snapshot of the running system for some seconds; also return notes on its place.
+    """Snapshot of the running system over some seconds, and notes on its domain.
 
-    A system limited to this machine, as those of this package are, binds its sockets to
-    127.0.0.1, so that discovery in the whole network does not find it. Where the environment of
-    the user leads to no system, and a participant listens on this machine, that is tried too.
-    Raises `BringupError` when ROS 2 is missing or cannot be started.
+    A system limited to this machine, as those of this package, binds its sockets to 127.0.0.1, so
+    that discovery in the network does not find it. If the environment of the user leads to no
+    system, but a participant listens on this machine, its domain is tried as well. Raises a
+    `BringupError` if ROS 2 is missing or cannot be started.
     """
     require_ros()
     _try_middleware()
@@ -282,7 +282,7 @@ def find_system(seconds: float, *, namespace: str | None, domain: int | None
 
 
 def _try_middleware() -> None:
-    """Raise where the chosen middleware is missing, which would end this process later."""
+    """Raise an error if the chosen middleware is missing, which would end this process later."""
     chosen = os.environ.get('RMW_IMPLEMENTATION')
     if not chosen:
         return
@@ -290,9 +290,9 @@ def _try_middleware() -> None:
                           capture_output=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ['no reason given'])[-1]
-        # Without level, time and logger, and the place in the source.
+        # Without level, time, logger and source location.
         reason = re.sub(r'^(\[[^]]*\] ?)*:? ?|, at /.*$', '', last)
-        raise BringupError(f'is {chosen!r}, which cannot be used ({reason})',
+        raise BringupError(f'selects {chosen!r}, which cannot be used ({reason})',
                            subject='RMW_IMPLEMENTATION',
                            remedy=f'install ros-<distro>-{chosen.replace("_", "-")}, or unset it')
 

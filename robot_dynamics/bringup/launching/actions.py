@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of a system as actions of ROS 2's ``launch`` and ``launch_ros``.
 
-Both are imported where they are used, so that the rest of this package works without them.
+Both are imported on use, so that the rest of this package works without them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = Sys
                   ) -> Any:
     """Launch description of a system with the launch arguments `names`.
 
-    `extra` are further arguments. `values` are defaults of the arguments, and fixed values of
-    other fields of `System`. `make` gets the system and the texts of the arguments `extra`; it
+    `extra` are further arguments. `values` contains defaults of arguments, and fixed values of
+    other fields of `System`. `make` gets the system and the texts of the arguments `extra`, and
     returns processes or actions.
     """
     from launch import LaunchDescription
@@ -57,7 +57,7 @@ def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = Sys
 
 
 def state_publisher(system: System) -> list[Any]:
-    """Node robot_state_publisher of a simulated arm, where it is installed.
+    """Node robot_state_publisher of a simulated arm, if installed.
 
     It is for RViz only. A real arm has its own, and with DDS security every node needs keys.
     """
@@ -73,7 +73,7 @@ def state_publisher(system: System) -> list[Any]:
 
 
 def node_action(process: NodeProcess) -> Any:
-    """``launch_ros`` node that runs a process; the end of an essential one ends all."""
+    """``launch_ros`` node of a process; the end of an essential one ends the launch."""
     from launch.actions import Shutdown
     from launch_ros.actions import Node
     parameters: list[Any] = [str(path) for path in process.parameter_files]
@@ -88,7 +88,7 @@ def node_action(process: NodeProcess) -> Any:
 
 
 def launch_value(value: Any) -> Any:
-    """Keep texts texts: launch would read ``robot_description`` as YAML."""
+    """Value marked as text: launch would otherwise read ``robot_description`` as YAML."""
     from launch_ros.parameter_descriptions import ParameterValue
     if isinstance(value, str):
         return ParameterValue(value, value_type=str)
@@ -96,26 +96,26 @@ def launch_value(value: Any) -> Any:
 
 
 def _executable(process: NodeProcess) -> dict[str, Any]:
-    """Installed executable, or this Python where the package is not installed."""
+    """Installed executable, or this Python if the package is not installed."""
     if _installed(Path('lib', 'robot_dynamics', process.node)) is not None:
         return {'package': 'robot_dynamics', 'executable': process.node}
     return {'executable': sys.executable, 'arguments': ['-m', process.module]}
 
 
 def find_package(name: str) -> Path | None:
-    """Share folder of a ROS 2 package, None where it is not installed."""
+    """Share folder of a ROS 2 package, None if it is not installed."""
     prefix = _installed(Path('share', 'ament_index', 'resource_index', 'packages', name))
     return None if prefix is None else prefix / 'share' / name
 
 
 def _installed(file: Path) -> Path | None:
-    """First prefix of ROS 2 that has a file."""
+    """First prefix of ROS 2 that contains a file."""
     prefixes = filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
     return next((Path(prefix) for prefix in prefixes if (Path(prefix) / file).is_file()), None)
 
 
 def require_packages(names: Iterable[str], what: str) -> None:
-    """Raise `BringupError` with subject `what` where ROS 2 packages are not installed."""
+    """Raise `BringupError` with subject `what` if ROS 2 packages are not installed."""
     missing = [name for name in names if find_package(name) is None]
     if not missing:
         return

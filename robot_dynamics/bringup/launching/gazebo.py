@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm in Gazebo behind ros2_control, as actions of ROS 2's ``launch``.
 
-The order of starting follows the dependencies: Gazebo and its clock, the arm, the broadcaster of
-joint states, an effort controller that is configured but not active, and our controller. The
-effort controller is activated when our controller sends commands; until then Gazebo holds the
-arm, so that it cannot fall.
+The start order follows the dependencies: Gazebo and its clock, the arm, the broadcaster of joint
+states, a configured but inactive effort controller, and our controller. The effort controller is
+activated when our controller sends commands. Until then Gazebo holds the arm, so that it cannot
+fall.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ GAZEBO_ARGUMENTS = {
 _PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'controller_manager',
              'joint_state_broadcaster', 'forward_command_controller', 'ros2controlcli')
 
-#: Log message of our controller when it begins to send.
+#: Log message of our controller when it begins to send commands.
 _SENDS = f'{Mode.HOLDING.value}: '.encode()
 
 
@@ -66,7 +66,7 @@ _SENDS = f'{Mode.HOLDING.value}: '.encode()
 class Simulator:
     """A generation of Gazebo: ROS 2 package, and plugins of ros2_control.
 
-    ``hardware`` is that for the hardware; ``library`` and ``plugin`` run the controller manager.
+    ``hardware`` is the hardware plugin; ``library`` and ``plugin`` run the controller manager.
     """
 
     package: str
@@ -87,7 +87,7 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
                    height: str) -> list[Any]:
     """Actions of an arm in Gazebo for a system and the values of `GAZEBO_ARGUMENTS`.
 
-    Raises `RobotDynamicsError` when the robot cannot be used or Gazebo is not installed.
+    Raises a `RobotDynamicsError` if the robot cannot be used or Gazebo is not installed.
     """
     from launch.actions import ExecuteProcess, IncludeLaunchDescription
     from launch.launch_description_sources import PythonLaunchDescriptionSource
@@ -153,14 +153,14 @@ def _node(package: str, executable: str, namespace: str, **options: Any) -> Any:
 
 
 def _after(process: Any, actions: Sequence[Any], failure: str) -> Any:
-    """Handler that runs actions after the success of a process, and ends all after a failure."""
+    """Handler that runs actions after a process succeeds, and ends the launch after a failure."""
     from launch.actions import LogInfo, RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 
     def on_exit(event: Any, context: Any) -> list[Any]:
         if event.returncode == 0:
             return list(actions)
-        # launch itself does not log the reason of a shutdown after the end of a process.
+        # launch does not log the reason of a shutdown after the end of a process.
         reason = f'{failure}: status {event.returncode}'
         return [LogInfo(msg=reason), Shutdown(reason=reason)]
 
@@ -168,7 +168,7 @@ def _after(process: Any, actions: Sequence[Any], failure: str) -> Any:
 
 
 def _when_it_sends(controller: Any, actions: Sequence[Any]) -> list[Any]:
-    """Handler that runs actions once, when our controller logs that it holds the arm."""
+    """Handler that runs actions once when our controller logs that it holds the arm."""
     from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnProcessIO
     if controller is None:
@@ -210,12 +210,12 @@ def gazebo_urdf(description: Description, controllers: Path, *, namespace: str =
 
     Its ros2_control tags and plugins are replaced by those of Gazebo, with the parameter file
     `controllers`; its root is fixed to the world, and meshes of installed packages are given by
-    their path. Raises `BringupError` when it is not XML for other programs.
+    their path. Raises a `BringupError` if it is not valid XML for other programs.
     """
     try:
         root = ET.fromstring(description.urdf.encode())
     except ET.ParseError as error:
-        # The reader of robots accepts more, e.g. undeclared prefixes.
+        # Our reader accepts more, e.g. undeclared prefixes.
         raise BringupError(f'is not valid XML for Gazebo: {error}', subject=str(description.path),
                            remedy='correct it; every prefix needs its xmlns') from None
     for element in list(root):
@@ -233,7 +233,7 @@ def gazebo_urdf(description: Description, controllers: Path, *, namespace: str =
 
 
 def _fix_to_world(root: ET.Element, base: str) -> None:
-    """Fix the base to the world; in Gazebo it would fall otherwise."""
+    """Fix the base to the world, because it would otherwise fall in Gazebo."""
     children = {child.get('link') for child in root.findall('joint/child')}
     (top,) = [name for link in root.findall('link')
               if (name := link.get('name', '')) not in children] or [base]
@@ -277,7 +277,7 @@ def _plugin(controllers: Path, namespace: str, simulator: Simulator) -> ET.Eleme
     gazebo = ET.Element('gazebo')
     plugin = ET.SubElement(gazebo, 'plugin', filename=simulator.library, name=simulator.plugin)
     ET.SubElement(plugin, 'parameters').text = str(controllers)
-    # The arm stands still until its controller is active.
+    # The arm is at rest until its controller is active.
     ET.SubElement(plugin, 'hold_joints').text = 'true'
     if namespace:
         ET.SubElement(ET.SubElement(plugin, 'ros'), 'namespace').text = f'/{namespace}'

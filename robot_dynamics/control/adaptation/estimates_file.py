@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File of the estimates, kept from one run to the next: YAML of named parameters.
+"""YAML file with which estimates are kept from one run to the next.
 
-A file names the robot, every parameter and its value. It is accepted only for the same robot with
-the same parameters and prior. The error of a rejected file has the reason.
+A file contains the name of the robot, and name, prior and estimate of every parameter. It is
+accepted only for the same robot with the same parameters and prior.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def save_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
     is in its place, and a ParameterError where an estimate is not finite.
     """
     if not np.all(np.isfinite(estimate)):
-        raise ParameterError('is not finite', subject=names[int(np.argmin(np.isfinite(estimate)))],
+        raise ParameterError('must be finite',
+                             subject=names[int(np.argmin(np.isfinite(estimate)))],
                              remedy='return to the prior before saving')
     lines = ['# Estimates of an adaptive controller; see docs/control.md.',
              f'format: {FORMAT}', f'robot: {_quoted(robot.name)}', 'parameters:']
@@ -58,8 +59,8 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
                    ) -> FloatArray:
     """Estimates of a file, shape (p,), in the order of the names.
 
-    Robot and prior must be those of the file. Raises a ParameterError, with the reason, where it
-    cannot be read or does not fit.
+    Robot and prior must be those of the file. Raises a ParameterError if it cannot be read or does
+    not match.
     """
     path = Path(path)
 
@@ -70,7 +71,7 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
     if not isinstance(content, dict) or content.get('format') != FORMAT:
         raise refuse(f'is not a file of estimates of format {FORMAT}')
     if content.get('robot') != robot.name:
-        raise refuse(f'is of the robot {shown(content.get("robot"))}, not of {robot.name!r}')
+        raise refuse(f'must be of the robot {robot.name!r}, got {shown(content.get("robot"))}')
     entries = content.get('parameters')
     if not isinstance(entries, dict):
         raise refuse('has no parameters')
@@ -80,7 +81,7 @@ def load_estimates(path: str | Path, robot: Robot, names: Sequence[str], prior: 
         raise refuse('has other parameters: '
                      + (f'{shown(strange[0])} too many' if strange else f'no {missing[0]!r}'))
     values = np.array([_pair(entries[name], name, refuse) for name in names]).reshape(-1, 2)
-    # Each by itself: parameters of one arm may be a ton, those of another a gram.
+    # Relative to each value: parameters of one arm may be a ton, those of another a gram.
     size = np.abs(prior)
     beyond = np.abs(values[:, 0] - prior) - SAME * size - ZERO * size.max(initial=0.0)
     if beyond.max(initial=0.0) > 0.0:

@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gradient update law: in the metric of the prior, kept physically consistent.
 
-Each body's estimate is seen as its 4x4 pseudo-inertia P (see `robot_dynamics.model.inertia`), and
-its size is measured against a fixed matrix Q = L L^T > 0, the pseudo-inertia of what is considered
-possible for that body: in the coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. Masses and
-inertias, heavy and light links become comparable, in any units and frames. With y = Yr^T s the
+The estimate of a body is its 4x4 pseudo-inertia P (see `robot_dynamics.model.inertia`). Distances
+are measured with a fixed matrix Q = L L^T > 0, the pseudo-inertia of the mass considered possible
+for that body: in the coordinates X = L^-1 P L^-T a distance is ``|dX|_F``. This makes masses and
+inertias, and heavy and light links, comparable in any units and frames. With y = Yr^T s the
 gradient of a body, and U(y) the symmetric matrix for which tr(U P) = y . pi for every P, the
 steepest descent in this metric is::
 
     dP/dt = gamma Q U(y) Q        or        dpi/dt = Gamma y
 
-with Gamma constant, symmetric and positive definite. So V = 1/2 s^T M s +
-|X - X_true|_F^2 / (2 gamma) does not grow, and the gain of the loop does not change with
-what is learnt.
+with Gamma constant, symmetric and positive definite. So V = 1/2 s^T M s + |X - X_true|_F^2 / (2
+gamma) does not grow, and the gain of the loop does not change with the estimates.
 
-The estimate is then moved to the nearest point, in the same metric, of convex sets that hold the
-true parameters: a largest mass, a largest spread of mass, and P >= 0. A projection on a convex set
-brings the estimate closer to every point of the set, so V does not grow by it. Friction
-coefficients and other joint terms follow the same law with a diagonal gain, between a least and a
-largest value. A leakage sigma adds -sigma (pi - pi_0), which ends the drift that errors of the
-model's structure cause, at the price of a small bias.
+The estimate is then moved to the nearest point, in the same metric, of convex sets that contain
+the true parameters: a largest mass, a largest spread of mass, and P >= 0. A projection on a convex
+set brings the estimate closer to every point of the set, so that V does not grow. Friction
+coefficients and other joint terms follow the same law with a diagonal gain, within bounds. A
+leakage sigma adds -sigma (pi - pi_0), which stops the drift due to unmodelled dynamics, at the
+price of a small bias.
 
-Where some combinations are known, C (pi - pi_0) = 0, the steepest descent among the others has the
-gain, and a point is brought back to them, the shortest way in the metric, by::
+If some combinations are known, C (pi - pi_0) = 0, the gain of the steepest descent among the
+others, and the projection of a point onto the known ones, are::
 
     Gamma_U = Gamma - Gamma C^T (C Gamma C^T)^-1 C Gamma
     pi_0 + (1 - Gamma C^T (C Gamma C^T)^-1 C) (pi - pi_0)
@@ -30,10 +29,10 @@ gain, and a point is brought back to them, the shortest way in the metric, by::
 With N a basis of the null space of C, Gamma_U = N (N^T Gamma^-1 N)^-1 N^T: the law of Slotine and
 Li in the coordinates a_U, with the Lyapunov function that belongs to it.
 
-A law without projection, and one in base coordinates, keeps its estimates within a ball about the
-prior instead. Without projection pi only moves along Gamma Yr^T: in the metric of Gamma^-1
-orthogonal to everything without influence on the efforts, so that exactly the base parameters are
-learnt and nothing else drifts.
+Laws without projection, and laws in base coordinates, keep their estimates within a ball about the
+prior instead. Without projection pi only moves along Gamma Yr^T. In the metric of Gamma^-1 this is
+orthogonal to all directions without effect on the efforts, so that only base parameters are learnt
+and the others do not drift.
 
 References
 ----------
@@ -63,8 +62,8 @@ from robot_dynamics.model.inertia import (
     pseudo_inertia,
 )
 
-#: Longest step of a body's estimate in one update, |dX|_F against 1 + tr X. Stable gains move
-#: it by less than 0.01; a longer step is one of an unstable loop.
+#: Longest step of a body's estimate in one update, |dX|_F relative to 1 + tr X. With stable gains
+#: a step is below 0.01; a longer one indicates an unstable loop.
 LARGEST_RELATIVE_STEP = 0.3
 #: Least eigenvalue of X after a projection: not zero, so that rounding stays inside.
 CONE_FLOOR = 1e-9
@@ -85,9 +84,9 @@ METRIC = 185      # 10, parameters of Q
 WIDTH = 195
 #: Alternating projections on the consistent bodies and on the known combinations.
 SWEEPS = 8
-#: Halvings of a step that is not admissible after them.
+#: Halvings of a step that is not admissible after these projections.
 HALVINGS = 20
-#: Rounding of admissible values, against Q and against a largest value.
+#: Tolerance of admissible values for rounding, relative to Q and to a largest value.
 SLACK = 1e-7
 
 
@@ -171,7 +170,7 @@ class Estimates:
         self._term_gains = np.ravel(terms.gain).astype(np.float64)
         self._term_ranges = np.stack([np.ravel(terms.least), np.ravel(terms.largest)])
         self._target = np.empty_like(self.estimate)
-        # Kernel that moves estimates to an admissible target, and what it needs besides.
+        # Kernel that moves estimates to an admissible target, and its further arguments.
         self._settle = settle
         self._admissible: tuple[Any, ...] = ()
 
@@ -191,8 +190,8 @@ class Estimates:
     def move_to(self, target: FloatArray) -> StepOutcome:
         """Move the estimates to the admissible ones nearest to a target, shape (10 nb + k n,).
 
-        Nearest in the metric of the prior; the target agrees with what is known. Unless the
-        outcome is ``ACCEPTED`` the estimates are unchanged.
+        Nearest in the metric of the prior; the target must satisfy the known combinations. Unless
+        the outcome is ``ACCEPTED`` the estimates are unchanged.
         """
         self._target[:] = target
         return _OUTCOMES[self._settle_target()]
@@ -207,10 +206,10 @@ class Adaptation(Estimates):
 
     The prior, shape (nb, 10), is moved to the nearest physically consistent one. `constraints`,
     shape (k, p), are known combinations. With `keeps_bodies` every body's estimate stays
-    physically consistent; otherwise all stay within a ball about the prior that holds the largest
-    payload. `leakage` is sigma, the rate of the return to the prior, 1/s. `prior` and `estimate`,
-    shape (p,), are in the order of `Dynamics.parameter_names`; `bodies`, shape (10 nb,), and
-    `terms`, shape (k, n), are parts of the estimate.
+    physically consistent; otherwise all stay within a ball about the prior that contains the
+    largest payload. `leakage` is sigma, the rate of the return to the prior, 1/s. `prior` and
+    `estimate`, shape (p,), are in the order of `Dynamics.parameter_names`; `bodies`, shape (10
+    nb,), and `terms`, shape (k, n), are parts of the estimate.
     """
 
     def __init__(self, prior: FloatArray, bodies: BodyMetric, terms: TermMetric, *,
@@ -243,7 +242,7 @@ class Adaptation(Estimates):
         rejected = self._propose.call(self.estimate, gradient, dt, self._constants,
                                       self._gain, self._target)
         if not rejected and self.leakage > 0.0:
-            # Exact over the step: at any rate it does not lead beyond the prior.
+            # Exact over the step: no rate moves the estimate beyond the prior.
             self._target -= math.expm1(-self.leakage * dt) * (self.prior - self.estimate)
         return _OUTCOMES[rejected or self._settle_target()]
 
@@ -291,7 +290,8 @@ class RestrictedGain:
     """Gain Gamma_U and projection 1 - Gamma C^T (C Gamma C^T)^-1 C for known combinations C."""
 
     def __init__(self, gain: FloatArray, constraints: FloatArray):
-        # In parameters scaled to gain 1: masses and inertias are of very different size.
+        # In parameters scaled to gain 1, because masses and inertias differ by orders of
+        # magnitude.
         scale = np.sqrt(np.diag(gain))
         unit_gain = gain / np.outer(scale, scale)
         C = constraints * scale
@@ -325,7 +325,7 @@ def propose(estimate, gradient, dt, constants, gains, target):
 
 @kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1])')
 def settle(target, constants, ranges, estimate):
-    """Move target to the nearest admissible point, and the estimate there; return an outcome.
+    """Move the target to the nearest admissible point, and the estimate to it; return an outcome.
 
     `ranges`, shape (2, m), are the least and largest values of the joint terms.
     """
@@ -529,10 +529,10 @@ def propose_restricted(estimate, gradient, dt, constants, gain, target):
 
 @kernel('i8(f8[::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1])', on_demand=True)
 def settle_restricted(target, constants, ranges, prior, projection, estimate):
-    """Move the estimate near target, among the consistent bodies that have what is known.
+    """Move the estimate near the target, within the consistent bodies and the known combinations.
 
-    Alternating projections on the two sets bring a point closer to every common point. The rest is
-    corrected by halving the step from the estimate before.
+    Alternating projections on the two sets bring a point closer to every common point. A remaining
+    violation is corrected by halving the step from the previous estimate.
     """
     count = target.size
     if not is_finite(target):
@@ -585,8 +585,9 @@ def is_admissible(target, constants, ranges):
 def settle_in_ball(target, constants, ranges, prior, radius, estimate):
     """Move the estimate to the point nearest to target within a ball about the prior.
 
-    All bodies together are moved towards the prior, so that no combination moves alone; joint
-    terms keep their ranges. ``radius`` bounds |X - X_0|_F of all bodies together.
+    All bodies are moved towards the prior by the same factor, which preserves the base
+    coordinates; joint terms stay in their ranges. ``radius`` bounds |X - X_0|_F of all bodies
+    together.
     """
     inertial = 10 * constants.shape[0]
     if not is_finite(target):

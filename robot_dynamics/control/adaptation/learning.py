@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Update of the estimates of the adaptive law, and the rules that freeze them.
 
-The gradient Yr^T s of the tracking error, the prediction error of the last moments and the memory
-of past motion are combined as the update law (`robot_dynamics.control.feedback.gains`) states. The
-estimates stay while the caller forbids adaptation, at time steps that are too long, at implausible
-errors, and while the arm is at rest. A step that is not finite or implausibly large is rejected,
-and freezes the estimates until they are released.
+The update law (`robot_dynamics.control.feedback.gains`) combines the gradient Yr^T s of the
+tracking error, the prediction error of recent samples and the memory of past motion. The estimates
+do not change if the caller disables adaptation, if a time step is too long, if errors are
+implausible, or while the arm is at rest. A step that is not finite or implausibly large is
+rejected, and freezes the estimates until they are released.
 
-*Prediction error.* Over one sampling interval the mean acceleration is known from two
-velocities. With Y_m the regressor at the middle of the interval and tau the effort that acted
-during it, both through the same first-order low-pass filter, true parameters satisfy tau_f = Y_f
-pi. The gradient of the weighted squared error, which only ever lowers V, is added to Yr^T s::
+*Prediction error.* The mean acceleration over a sampling interval follows from two velocities.
+Y_m is the regressor at the middle of the interval and tau the effort that acted during it. Both
+pass the same first-order low-pass filter, so that true parameters satisfy tau_f = Y_f pi. The
+gradient of the weighted squared error, which can only lower V, is added to Yr^T s::
 
     Y_f^T W (tau_f - Y_f pi)        W = diag(w / (omega_D M_ii))
 
-*Velocity filter.* Least squares with a noisy regressor underestimate a parameter, and the
-feedback answers noise: efforts of K_D times it follow each noisy velocity, as if friction or mass
-did. The desired velocity has no noise, and is wrong by the tracking error alone. So, with e = v -
-v_d of each joint::
+*Velocity filter.* Least squares with a noisy regressor underestimate a parameter. In addition, the
+feedback responds to velocity noise with efforts of K_D times the noise, which look like friction
+or inertia. The desired velocity has no noise and differs from the true one by the tracking error
+only. With e = v - v_d of each joint the filter is therefore::
 
     v_filtered = v_d + g e,      g = max(0, 1 - c sigma^2 / mean e^2)
 
-which for c = 1 is the gain of the least mean square error where noise of variance sigma^2 is in e
-and independent of the rest. The variance follows from second differences, which the motion itself
-hardly has within three samples::
+For c = 1 this is the gain of least mean square error if e contains independent noise of variance
+sigma^2. The variance follows from second differences, to which the motion itself contributes
+little within three samples::
 
     6 sigma^2 = mean (v_k - 2 v_{k-1} + v_{k-2})^2
 
-for samples at equal intervals. Means fade with a time constant. Without noise, and with errors far
+for samples at equal intervals. Means decay with a time constant. Without noise, or with errors far
 above the noise, v_filtered is the measured velocity.
 
 References
@@ -68,21 +68,21 @@ _REFUSALS = {
 }
 #: Time constant of the means. s.
 FADING = 0.5
-#: c, above 1 because both means are estimates: an error that noise explains counts as zero.
+#: c, above 1 because both means are estimates: errors within the noise count as zero.
 MARGIN = 1.5
 # Rows of what is kept of each joint.
 LAST, BEFORE, NOISE, ERROR = range(4)
-#: Desired speed below which nothing moves. rad/s or m/s.
+#: Desired speed below which the arm counts as at rest. rad/s or m/s.
 STILL = 1e-4
 
 
 class Learning:
-    """Update of the estimates, or the reason why they stay.
+    """Update of the estimates, or the reason why they do not change.
 
     `constraints`, shape (k, p), are the known combinations, `rotors`, shape (n,), known rotor
     inertias, kg m^2 or kg. `frozen_reason` is the reason why the last update did not adapt
-    although allowed to, empty when it did; `is_latched` is True while a rejected step keeps the
-    estimates frozen until `release`.
+    although that was allowed, empty if it did; `is_latched` is True while a rejected step keeps
+    the estimates frozen until `release`.
     """
 
     def __init__(self, dynamics: Dynamics, adaptation: Adaptation | NaturalAdaptation,
@@ -105,7 +105,7 @@ class Learning:
         self.is_latched = False
 
     def reset(self) -> None:
-        """Forget filters and finite differences; keep what was learnt."""
+        """Reset filters and finite differences; keep the estimates."""
         self.prediction.reset()
         self._velocity.reset()
         self._rest.reset()
@@ -169,7 +169,7 @@ class Learning:
 
 
 class _Memory:
-    """The regressor memory in the coordinates that are not known."""
+    """The regressor memory in the coordinates that are learnt."""
 
     def __init__(self, adaptation: Adaptation | NaturalAdaptation, weights: FloatArray,
                  constraints: FloatArray):
@@ -206,7 +206,7 @@ class _Memory:
 
 
 def _beyond(s: FloatArray, zone: float) -> float:
-    """Share of s beyond a ball: it grows from zero, without a jump."""
+    """Share of s outside the dead zone: it grows continuously from zero."""
     length = float(np.sqrt(s @ s))
     return max(0.0, 1.0 - zone / length) if length > 0.0 else 0.0
 
@@ -256,8 +256,8 @@ class PredictionError:
         self._describe(q, v, dt, motion)
         q_middle, v_middle, acceleration = self._middle
         sample = self._dynamics.regressor(q_middle, v_middle, acceleration, self._terms)
-        # Both filters start at zero: regressor and effort are delayed alike, so that
-        # tau_f = Y_f pi holds from the first sample.
+        # Both filters start at zero and delay regressor and effort equally, so that tau_f = Y_f pi
+        # holds from the first sample.
         share = 1.0 - math.exp(-self._rate * dt)
         self._filter(sample, motion, effort, self._rotors, self.known, share, self.filtered)
 
@@ -273,7 +273,7 @@ def describe_interval(q, v, dt, motion):
     for i in range(q.size):
         before = motion[3, i]
         motion[1, i] = 0.5 * (v[i] + before)
-        # By the mean velocity, not by the position before: that may have turned over 2 pi.
+        # By the mean velocity instead of the previous position, which may differ by 2 pi.
         motion[0, i] = q[i] - 0.5 * dt * motion[1, i]
         motion[2, i] = (v[i] - before) / dt
         motion[3, i] = v[i]
@@ -332,7 +332,7 @@ class VelocityFilter:
         self.skip()
 
     def skip(self) -> None:
-        """Start over after a gap, with the means of before."""
+        """Start over after a gap, but keep the means."""
         self._samples, self._span = 0, 1.0
 
     def observe(self, v: FloatArray, v_d: FloatArray, dt: float) -> FloatArray:
@@ -371,10 +371,10 @@ def weigh_velocity(v, v_d, ratio, share, kept, likely):
 class RestDetector:
     """Detects an arm at rest with nothing more to correct.
 
-    The measurements of an arm at rest contain little about its parameters, and friction that holds
-    it lets an integral wind up without end. So learning ends `after` a time without desired
-    motion, s, and begins again when it moves, or when an entry of s exceeds `sliding`, by a
-    payload for example.
+    The measurements of an arm at rest contain little about its parameters, and while friction
+    holds the arm, an integral would wind up. Learning therefore pauses `after` a time without
+    desired motion, s. It resumes when the desired motion does, or when an entry of s exceeds
+    `sliding`, for example because of a payload.
     """
 
     def __init__(self, after: float, sliding: float):
@@ -387,7 +387,7 @@ class RestDetector:
 
     def observe(self, v_d: FloatArray, largest_s: float, dt: float) -> bool:
         """Whether the arm is at rest, after one more sample; see the class."""
-        # As Python floats: numpy takes longer over a few numbers.
+        # As Python floats, which are faster than NumPy for a few numbers.
         speed = max(map(abs, np.asarray(v_d).tolist()))
         self._still = 0.0 if speed > STILL else self._still + dt
         return (self._still > self._after and largest_s <= self._sliding

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metric of the estimates: their relative gains, and the common gain from the loop frequency.
+"""Metric of the estimates: relative gains, and the common gain from the loop frequency.
 
 The metric matrix of a body is the pseudo-inertia of its prior plus that of possible unknown mass,
 spread around its frame: Q = P0 + m diag(r^2, r^2, r^2, 1). The common gain gamma of all bodies
-follows from the loop they close. Linearised about the desired motion, s' = -omega_D s - M^-1 Y
+follows from the adaptation loop. Linearised about the desired motion, s' = -omega_D s - M^-1 Y
 Gamma Y^T (integral of s), so that::
 
     w_A^2 = lambda_max(M^-1 Y Gamma Y^T)        Gamma = gamma x (function of Q)
 
-is the square of the fastest frequency with which the estimates answer a tracking error; gamma is
-chosen for a given w_A at the worst of many motions.
+is the square of the highest frequency at which the estimates respond to a tracking error; gamma is
+chosen so that the worst of many motions has a given w_A.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ UNKNOWN_SHARE = 0.005
 def arm_length(robot: Robot) -> float:
     """Length of the longest chain of links beyond the first joint, m.
 
-    Where all joints share a point, twice the largest radius of gyration; for links without extent
-    1 m.
+    If all joints share a point, twice the largest radius of gyration; 1 m for links without
+    extent.
     """
     steps = np.linalg.norm(robot.placements[:, :3, 3], axis=1)
     steps += np.linalg.norm(robot.link_offsets, axis=1)
@@ -77,9 +77,9 @@ def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Bod
 def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> TermMetric:
     """Prior, gain and range of the joint terms that are learnt.
 
-    The gain of a term follows from the frequency with which it may close the loop of its joint
-    alone: Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of the joint and y_i
-    the largest entry of the column at typical motions.
+    The gain of a term follows from the largest frequency of the loop that it closes at its joint:
+    Gamma_ii = w^2 m_i / y_i^2, with m_i the least effective inertia of the joint and y_i the
+    largest entry of the column at typical motions.
     """
     motions = typical_motions(robot)
     shape = (len(gains.terms), robot.n)
@@ -89,7 +89,7 @@ def term_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> Ter
     gain = gains.term_frequency**2 * effective_inertias(dynamics, motions) / sizes**2
     effort = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
     is_signed = np.array([term == 'offset' for term in gains.terms], dtype=bool)
-    # At most the value at which the term alone takes all the effort of its joint.
+    # At most the value at which the term alone needs the whole effort limit of its joint.
     largest = np.maximum(effort / sizes, prior)
     return TermMetric(prior, gain, np.where(is_signed[:, None], -largest, 0.0), largest)
 

@@ -6,22 +6,22 @@ matrix for which tr(U P) = y . pi for every P, the law is::
 
     dP/dt = gamma P U(y) P
 
-and with the Bregman divergence of -log det P from the truth,
+and with the Bregman divergence of -log det P from the true value,
 
     V = 1/2 s^T M s + (1/gamma) sum (log det P - log det P_true + tr(P^-1 P_true) - 4),
 
 the derivative of V is that of the law of Slotine and Li. A step is P+ = (L S)(L S)^T with P = L
 L^T, A = dt gamma L^T U L and S = 1 + A/2 + A^2/8: it is L exp(A) L^T to third order and positive
-definite for any A, so that no projection is needed. Largest masses and second moments are kept by
-projections in the same divergence, which do not let V grow.
+definite for any A, so that no projection is needed. Bounds of masses and second moments are
+enforced by projections in the same divergence, which do not increase V.
 
 The gain of the loop grows with the estimate, as P (x) P. gamma is chosen at the metric matrix Q
 (`robot_dynamics.control.adaptation.metric`). The frequency of the loop in the direction of s,
 
     w_s^2 = y . Gamma(P) y / (s^T M s),     y = Yr^T s
 
-is at most w_A. Where it is above its largest value, the step is shortened by the ratio of the
-squares, so that the loop stays stable whatever is learnt.
+is at most w_A. If it exceeds this value, the step is shortened by the ratio of the squares, so
+that the loop stays stable for any estimates.
 
 References
 ----------
@@ -56,8 +56,8 @@ from robot_dynamics.model.inertia import (
 #: Least share of Q in every prior, so that the estimate of a thin body can become thick.
 LEAST_SHARE = 1e-6
 _OUTCOMES = tuple(StepOutcome)
-#: Largest |A|_F of one step, the relative change of a pseudo-inertia. Stable gains stay below
-#: 0.01; a longer step is one of an unstable loop.
+#: Largest |A|_F of one step, the relative change of a pseudo-inertia. With stable gains it is
+#: below 0.01; a longer step indicates an unstable loop.
 LARGEST_EXPONENT = 0.3
 #: Share of the metric's matrix added to a pseudo-inertia that rounding made singular.
 FLOOR = 1e-9

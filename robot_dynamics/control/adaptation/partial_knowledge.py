@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partial knowledge of a model, so that only the rest of it is learnt.
+"""Known parts of a model: only the remaining parameters are learnt.
 
-Known are named links with all ten of their parameters, named single parameters, and sums of
-parameters, among them base parameters as `robot_dynamics.dynamics.base_parameters` writes them.
-Each is one linear equation that every estimate has to satisfy as the prior does::
+Links (with all ten parameters), single parameters, and sums of parameters can be declared as
+known. Sums may be base parameters as `robot_dynamics.dynamics.base_parameters` writes them. Each
+known quantity is a linear equation that every estimate has to satisfy::
 
     C (pi - pi_0) = 0
 
-and learnt are the coordinates a_U of its null space, pi = pi_K + N a_U::
+The coordinates a_U of its null space are learnt, pi = pi_K + N a_U::
 
     Yr pi = Y_U a_U + Y_K a_K,     Y_U = Yr N,     Y_K a_K = Yr pi_K
 
-The columns of N are unit vectors where links and parameters are known, so that Y_U and Y_K are
-columns of Yr.
+If only links and single parameters are known, the columns of N are unit vectors, so that Y_U and
+Y_K are columns of Yr.
 
 References
 ----------
@@ -33,7 +33,7 @@ from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Relative rest of an equation below which it depends on others.
+#: Relative residual of an equation below which it depends on others.
 _REPEATED = 1e-9
 
 _SIGN = re.compile(r'\s+([+-])\s+')
@@ -94,9 +94,9 @@ class PartialKnowledge:
         Raises
         ------
         ParameterError
-            Where a link or parameter is unknown, or a sum cannot be read.
+            If a link or parameter is unknown, or a sum cannot be read.
         ControlError
-            Where everything is known: nothing is left to learn.
+            If everything is known, so that no parameter is left to learn.
         """
         columns = {name: k for k, name in enumerate(names)}
         rows = []
@@ -111,7 +111,7 @@ class PartialKnowledge:
             row[list(entries)] = list(entries.values())
         matrix = _independent(matrix)
         if len(matrix) == len(names):
-            raise ControlError('leave nothing to learn', subject='known parameters',
+            raise ControlError('must not include every parameter', subject='known parameters',
                                remedy='declare less as known, or use a law that does not adapt')
         return matrix
 
@@ -145,7 +145,7 @@ def unknown_directions(constraints: FloatArray) -> FloatArray:
     count = constraints.shape[1]
     free = np.flatnonzero(~constraints.any(axis=0))
     basis = np.eye(count)[:, free]
-    # Equations in one parameter leave nothing of it; the others leave a null space.
+    # Equations in one parameter remove that parameter; the others leave a null space.
     bound = np.flatnonzero(constraints.any(axis=0))
     inner = constraints[:, bound]
     if not len(bound) or len(inner) == len(bound):

@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regressor memory (concurrent learning): least squares on past motion, in proximal steps.
 
-The filtered regressors and efforts of the prediction error are summed with a fading memory of time
-constant T::
+The filtered regressors and efforts of the prediction error are summed with exponential forgetting
+of time constant T::
 
     Omega = integral of exp(-(t - u)/T) Y_f^T W Y_f du,    b = the same of Y_f^T W tau_f
 
 True parameters satisfy Omega pi = b. From time to time the estimate moves to the minimum of the
-remembered prediction error plus its distance from the present estimate, in the metric of the
+remembered prediction error plus the distance from the present estimate, in the metric of the
 adaptation law::
 
     argmin over p of  1/2 (p - pi_true)^T Omega (p - pi_true) + 1/2 |p - pi|^2 (in Gamma^-1)
         =  pi + (Omega + Gamma^-1)^-1 (b - Omega pi)
 
-A gradient follows the direction that one instant excites. The memory covers a whole motion, and
-its minimum is reached along directions that no gain of a gradient could reach in time. As a
-proximal step in the metric of Gamma^-1 it brings the estimate closer to parameters that explain
-the memory, for any Omega: V of the law does not grow by it, and no gain of it can be too high.
+A gradient follows the direction that the present sample excites. The memory covers a whole motion,
+and its minimum also determines weakly excited directions, in which a gradient law is slow. The
+proximal step in the metric of Gamma^-1 brings the estimate closer to parameters that explain the
+memory, for any Omega: it does not increase V of the law and has no gain that could be too high.
 Directions without excitation are unchanged.
 
-When the arm picks something up, the past is that of another arm. So each step is first tried on
-the last moments: if its parameters fit these far worse than the past, the memory is cleared and
-the step not taken. The work of a step is spread over many samples.
+When the arm picks up a payload, the memory no longer describes the arm. Each step is therefore
+tested on recent samples first: if its parameters fit these far worse than the memory, the memory
+is cleared and the step is rejected. The computation of a step is spread over many samples.
 
 References
 ----------
@@ -47,22 +47,22 @@ MEMORY = 10.0
 #: Time between two steps. s.
 INTERVAL = 0.5
 
-#: Cut-off of a second filter. A noisy velocity makes a noisier acceleration, and least squares
+#: Cut-off of a second filter. Noise of velocities is amplified in accelerations, and least squares
 #: with a noisy regressor underestimate the parameter. Hz.
 CUTOFF = 5.0
 
-#: Ratio of the present error to the remembered one, with the parameters that fit the memory
-#: best, from which the arm is considered changed, by a payload for example.
+#: Ratio of the present error to the remembered one, with the parameters that fit the memory best,
+#: above which the arm is considered changed, for example by a payload.
 CONTRADICTION = 6.0
 
 #: Share of the power of the efforts below which an error is neglected.
 NEGLIGIBLE = 1e-4
 
-#: Recent samples, with which the memory is compared.
+#: Number of recent samples that are compared with the memory.
 RECENT = 10
 
 #: Samples over which one regressor is added and over which a step is computed, and the largest
-#: number of multiplications at one of them: a robot with many joints learns more rarely.
+#: number of multiplications per sample: with many joints, steps are less frequent.
 SAMPLES_TO_TAKE_IN = 5
 SAMPLES_TO_WORK_OUT = 100
 LARGEST_WORK = 20000
@@ -73,7 +73,7 @@ class RegressorMemory:
 
     `precision`, shape (p, p), is Gamma^-1, the inverse of the gain of the adaptation law;
     `weights`, shape (n,), the diagonal of W. `contradictions` counts how often the memory was
-    cleared because the present contradicted it.
+    cleared because recent samples contradicted it.
     """
 
     def __init__(self, precision: FloatArray, weights: FloatArray):
@@ -135,7 +135,7 @@ class RegressorMemory:
     def target(self, estimate: FloatArray) -> FloatArray | None:
         """Target of the step that is ready, (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), shape (p,).
 
-        A buffer of this object; None where the present contradicts the memory, which is then
+        A buffer of this object; None if recent samples contradict the memory, which is then
         cleared.
         """
         self._minimise(self._factor, self._precision, estimate, self._target)

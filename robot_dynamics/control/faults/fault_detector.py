@@ -17,8 +17,8 @@ from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
 #: Time from an alarm to the decision between fault and contact. s.
 WINDOW = 0.01
-#: Difference between the residuals of the second and the first joint for a decision, per state
-#: in variances; with less the decision takes up to `PATIENCE` times as long.
+#: Difference between the residuals of the second-best and the best joint for a decision, per state
+#: in variances; otherwise the decision takes up to `PATIENCE` times as long.
 LEAD = 3.0
 PATIENCE = 3.0
 #: Residual of a single faulty joint above which the event is a contact: in variances, and as a
@@ -33,27 +33,26 @@ class Event(Enum):
     """Finding of a detector; the name in lower case is shown to users."""
 
     NOTHING = 0
-    #: A limit was exceeded a moment ago.
+    #: A limit has been exceeded; not yet decided.
     UNDECIDED = 1
-    #: One joint explains it: an actuator fault.
+    #: One joint explains the motion: an actuator fault.
     FAULT = 2
-    #: No single joint explains it: a contact.
+    #: No single joint explains the motion: a contact.
     CONTACT = 3
 
 
 class FaultDetector:
-    """Decide from the innovations of a `MotionPredictor` between fault, contact and neither.
+    """Detector of faults and contacts from the innovations of a `MotionPredictor`.
 
-    An external effort at joint i accelerates all joints, by row i of the inverse of M, while the
-    noise of the velocities is independent. So each joint is weighted by the likelihood ratio of an
-    effort at it alone, given both the noise and the unknown efforts (`weigh_window`). Several
-    windows are checked, and all joints together, because a contact acts on several.
+    An external effort at joint i accelerates all joints, by row i of the inverse of M, whereas
+    noise of velocities is independent. The statistic of each joint is therefore the likelihood
+    ratio of an effort at this joint alone, given noise and unknown efforts (`weigh_window`).
+    Several windows are checked, and also all joints together, because a contact acts on several.
 
-    From the alarm on a `robot_dynamics.control.faults.fault_isolator.FaultIsolator` compares the
-    joints. A moment later, when one leads clearly, the decision follows: an actuator fault where
-    that joint explains the motion, a contact where it does not. (A contact that acts on one joint
-    alone, such as a twist of the last link about its axis, cannot be distinguished from a fault of
-    that joint.)
+    After an alarm a `robot_dynamics.control.faults.fault_isolator.FaultIsolator` compares the
+    joints. The decision follows when one joint is clearly best: an actuator fault if that joint
+    explains the motion, otherwise a contact. (A contact that acts on one joint alone, such as a
+    twist of the last link about its axis, cannot be distinguished from a fault of that joint.)
 
     Parameters
     ----------
@@ -62,15 +61,15 @@ class FaultDetector:
     tolerances : Tolerances
         Limits of an arm without faults.
     window : float
-        Time from alarm to decision (up to three times as long where no joint leads), and time
-        without an alarm after which an event is over. s.
+        Time from alarm to decision (up to three times as long if no joint is clearly best), and
+        time without an alarm after which an event is over. s.
 
     Attributes
     ----------
     tolerances : Tolerances
-        May be exchanged.
+        Tolerances in use; may be replaced.
     excess : ndarray, shape (n + 1,)
-        Largest share of each joint over its limit, and of all together.
+        Largest ratio of a share to its limit, for each joint and for all together.
 
     Examples
     --------
@@ -131,7 +130,7 @@ class FaultDetector:
         unexplained, tolerances = self._unexplained, self.tolerances
         unexplained.update(counts=counts)
         if not counts:
-            # Without valid innovations an event is not over.
+            # An event does not end without valid innovations.
             self._loud = now
             self._isolator.reset()
             return self._event
@@ -155,14 +154,14 @@ class FaultDetector:
         return self._event
 
     def reset(self) -> None:
-        """Forget the past and the event."""
+        """Reset to the state without an event."""
         self._unexplained.reset()
         self._isolator.reset()
         self.excess[:] = 0.0
         self._event, self._joint = Event.NOTHING, -1
 
     def _decide(self, now: float) -> None:
-        """Update the joint, and decide when it is time."""
+        """Update the joint, and decide when the time has passed."""
         isolator, elapsed = self._isolator, now - self._begin
         self._joint = isolator.joint
         if elapsed >= self._window and (isolator.lead >= LEAD
@@ -174,8 +173,8 @@ class FaultDetector:
 class UnexplainedAcceleration:
     """Acceleration that the model does not explain, shape (w, n), over windows of several lengths.
 
-    A fault stands out in a window as long as its duration: a hard block in the shortest, a gentle
-    fault in a long one, where noise is averaged. `slow` is 1 where the predicted speed is low.
+    A fault is most significant in a window of its own duration: a hard block in the shortest, a
+    gradual fault in a long one, in which noise is averaged. `slow` is 1 for low predicted speed.
     """
 
     def __init__(self, predictor: MotionPredictor):
@@ -195,7 +194,7 @@ class UnexplainedAcceleration:
         return int(self._place[1])
 
     def update(self, *, counts: bool) -> None:
-        """Add the last innovation; start over where it is not valid."""
+        """Add the last innovation; start over if it is not valid."""
         if not counts:
             self.reset()
             return
@@ -237,12 +236,12 @@ def explain(innovation, lengths, weights, ring, place, acceleration):
 
 @routine
 def weigh_window(acceleration, inertia, noise, effort, slow, work, share):
-    """Write the share of each joint in one window, and return that of all together, squared.
+    """Write the share of each joint in one window; return that of all together, squared.
 
     With f = M a and its covariance R the fault f_i of joint i alone has its maximum likelihood at
     f_i = (R^-1 f)_i / (R^-1)_ii, and twice the logarithm of the likelihood ratio is (R^-1 f)_i^2 /
     (R^-1)_ii. Its root, with the sign of f_i, is the share of the joint. That of all is f^T R^-1
-    f; 0 where something is not finite.
+    f; 0 if a value is not finite.
     """
     n = acceleration.size
     R, inverse, f = work[0], work[1], work[2, 0]
@@ -294,7 +293,7 @@ def weigh(acceleration, inertia, noise, effort, slow, work, shares, whole):
         'f8[:, :, ::1], f8[:, ::1], f8[::1], f8[::1])')
 def judge(acceleration, inertia, noise, effort, slow, limit, limit_whole, work, shares, whole,
           excess):
-    """Write the largest share over its limit of each joint and of all together, shape (n + 1,).
+    """Write the largest ratio of share and limit, of each joint and of all, shape (n + 1,).
 
     Arguments as for `weigh`, with limits of shapes (w, n) and (w,). Returns the window with the
     largest excess, -1 where no limit is exceeded.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Isolation of the joint that explains best the motion since a fault began."""
+"""Isolation of the joint that best explains the motion since the beginning of a fault."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from robot_dynamics.control.faults.tolerances import Tolerances
 from robot_dynamics.dynamics.kernels.loading import kernel, routine
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 
-#: Largest motion of a joint between two states for which the mean of the efforts at both ends is
-#: that between them. rad or m.
+#: Largest motion of a joint between two states for which the mean of the efforts at both ends is a
+#: valid approximation. rad or m.
 FARTHEST = 0.05
-#: Time in which dry friction brings a reversing joint to rest; until then its direction is
-#: unknown. s.
+#: Time in which dry friction stops a reversing joint; until then its direction is unknown. s.
 STOPPING = 0.01
 #: Deviation from the prediction, in standard deviations of velocity noise, above which the
-#: friction of a joint is no longer the predicted one.
+#: predicted friction of a joint is invalid.
 THROWN = 3.0
 #: Standard deviation of the mean over an interval in which the value changes once at an unknown
 #: time, as a share of the change (a uniform distribution).
@@ -45,17 +44,17 @@ class FaultIsolator:
 
     .. math:: f = M v - M_0 v_0 - \int (\tau + C^T v - g - \text{friction}) \, dt
 
-    is the impulse of external efforts. A fault of the actuator of joint i changes only f_i; the
-    rest is noise and unknown: efforts missing in the model; the time of a change between two
-    states; and the friction of joints that reverse unexpectedly. How far joint j deviates depends
-    on the faulty joint: a fault of joint i moves it by h_ji / h_ii times as much as joint i (h the
-    inverse of M), and where that is next to nothing its friction is as predicted. So each suspect
-    has its own covariance R_i, and leaves
+    is the impulse of external efforts. A fault of the actuator of joint i changes only f_i. The
+    remainder is noise and uncertainty: efforts missing in the model, the time of a change between
+    two states, and the friction of joints that reverse unexpectedly. A fault of joint i moves
+    joint j by h_ji / h_ii times as much as joint i (h the inverse of M); if that is negligible,
+    the friction of joint j is as predicted. Each suspect joint therefore has its own covariance
+    R_i. With a fault of joint i,
 
     .. math:: f^T R_i^{-1} f - (R_i^{-1} f)_i^2 / (R_i^{-1})_{ii}
 
-    unexplained, which is summed over the states since the alarm. Faults are isolated by the
-    momentum as in De Luca and Mattone, and weighted by their likelihood as in Willsky and Jones,
+    remains unexplained, and is summed over the states since the alarm. As in De Luca and Mattone,
+    faults are isolated by the momentum; as in Willsky and Jones, they are weighted by likelihood,
     with free efforts of the fault.
 
     Parameters
@@ -91,18 +90,18 @@ class FaultIsolator:
 
     @property
     def left(self) -> float:
-        """Its residual, per state and joint without fault, in variances."""
+        """Residual of that joint, per state and healthy joint, in variances."""
         n = self._left.size - 1
         return float(self._left[:-1].min() / max(self._states * (n - 1), 1))
 
     @property
     def share(self) -> float:
-        """Its residual as a share of the whole."""
+        """Residual of that joint as a share of the whole."""
         return float(self._left[:-1].min() / max(self._left[-1], np.finfo(float).tiny))
 
     @property
     def lead(self) -> float:
-        """Difference to the residual of the next joint, per state."""
+        """Difference to the residual of the second-best joint, per state."""
         if self._left.size == 2:
             return np.inf
         best, second = np.partition(self._left[:-1], 1)[:2]
@@ -118,17 +117,17 @@ class FaultIsolator:
         self._count = min(self._count + 1, len(self._steps))
 
     def begin(self, states: int, tolerances: Tolerances) -> None:
-        """Assume that a fault began that number of states ago, and weigh the last state."""
+        """Assume that a fault began a number of states ago, and weigh the last state."""
         for part in (self._left, self._sums, self._thrown):
             part[:] = 0.0
         self._states, self._goes_on = 0, True
         self._weigh(min(states, self._count - 1), tolerances)
 
     def go_on(self, tolerances: Tolerances) -> None:
-        """Weigh the last state, too.
+        """Weigh the last state as well.
 
-        After a gap, or a motion beyond `FARTHEST`, no more states are weighed: the residuals until
-        then decide.
+        After a gap, or a motion beyond `FARTHEST`, no further states are weighed, and the previous
+        residuals are used.
         """
         predictor = self._predictor
         farthest = np.abs(predictor.motion[MEASURED]).max() * predictor.step
@@ -196,7 +195,7 @@ def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
     """Residual of f with a fault of one joint, squared in standard deviations.
 
     f^T R^-1 f - (R^-1 f)_i^2 / (R^-1)_ii with R the covariance and the squares of more + more_of
-    on its diagonal; all of f^T R^-1 f without a suspect (-1). Below zero where R is singular.
+    on its diagonal; all of f^T R^-1 f without a suspect (-1). Negative if R is singular.
     """
     n = f.size
     for i in range(n):
@@ -220,7 +219,7 @@ def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
         'f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[:, :, ::1])')
 def compare(inertias, motions, steps, newest, count, friction, noise, start, effort,
             anchor, sums, thrown, left, work):
-    """Add the last states, and weigh at the newest the residual of a fault of each joint.
+    """Add the last states, and weigh the residual of a fault of each joint at the newest one.
 
     `count` of the states in the ring (inertias, motions, steps) up to row `newest` are added.
     `start` is the standard deviation of the velocity at the beginning, as a share of that of a

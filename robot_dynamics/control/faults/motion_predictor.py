@@ -9,13 +9,13 @@ measurements, with one gain for all joints:
     x^- = A x + (T^2/2, T) a, \qquad e = z - x^-, \qquad x = x^- + K e, \qquad
     A = \begin{pmatrix} 1 & T \\ 0 & 1 \end{pmatrix}
 
-If a joint accelerates by 1 more than predicted from some instant on, the innovations e follow a
-known course s_1, s_2, ... So the unexplained acceleration, if it began L states ago, is by
-weighted least squares (the generalised likelihood ratio)
+If the acceleration of a joint exceeds the prediction by 1 from some time on, the innovations e
+follow a known sequence s_1, s_2, ... The unexplained acceleration since L states ago is then, by
+weighted least squares (the generalised likelihood ratio),
 
 .. math:: \sum_j s_j^T S^{-1} e_j \; / \; \sum_j s_j^T S^{-1} s_j
 
-with S the covariance of e. Velocities react first, positions more surely a moment later.
+with S the covariance of e. Velocities respond first, positions later and more reliably.
 
 References
 ----------
@@ -42,7 +42,7 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 
-#: Spread of the innovations over its final value, from which on they are valid after a start.
+#: Ratio of the spread of innovations to its final value below which they are valid after a start.
 SETTLED = 1.1
 #: Shortest period. s.
 SHORTEST_PERIOD = 2e-5
@@ -62,13 +62,13 @@ MEASURED, PREDICTED, CORRECTED, ACTING, REMAINDER, HOLDING = range(6)
 
 
 class MotionPredictor:
-    r"""Prediction of each measured state from the last ones and the effort between.
+    r"""Prediction of each measured state from previous ones and the effort in between.
 
     .. math:: a = (M + I_r)^{-1} (\tau - C v - g - D v - f), \qquad f_i \in [-F_i, F_i]
 
-    with f_i the Coulomb friction that brings joint i to rest as far as F_i can: a joint that
-    sticks is predicted to stick under efforts up to F_i, and to break loose beyond. C v + g is the
-    mean of both ends of an interval.
+    with f_i the Coulomb friction that brings joint i to rest if F_i is large enough: a sticking
+    joint is predicted to stick under efforts up to F_i, and to move beyond. C v + g is the mean
+    over both ends of an interval.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class MotionPredictor:
     Attributes
     ----------
     innovation : ndarray, shape (2, n)
-        Measured less predicted position and velocity. rad or m, rad/s or m/s.
+        Measured minus predicted position and velocity. rad or m, rad/s or m/s.
     velocity : ndarray, shape (n,)
         Predicted velocity. rad/s or m/s.
     inertia : ndarray, shape (n, n)
@@ -88,7 +88,7 @@ class MotionPredictor:
     motion : ndarray, shape (6, n)
         The last state, by the rows MEASURED, PREDICTED ... of this module. rad/s or m/s, N m or N.
     step : float
-        Time since the state before. s.
+        Time since the previous state. s.
     """
 
     def __init__(self, robot: Robot, motion_filter: MotionFilter):
@@ -110,7 +110,7 @@ class MotionPredictor:
         return self._joints[:2]
 
     def correct_friction(self, more: ArrayLike) -> None:
-        """Add viscous and Coulomb friction, (2, n), to the described; the sum is at least zero."""
+        """Add viscous and Coulomb friction, (2, n), to the description; the sum is nonnegative."""
         self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
 
     def update(self, matrices: tuple[FloatArray, FloatArray, FloatArray], q: FloatArray,
@@ -118,7 +118,7 @@ class MotionPredictor:
         """Add one state, and return whether its innovation is valid.
 
         `matrices` are M, C and g at the state; q, v and effort as for `MomentumObserver.update`;
-        dt is the time since the last state, s: it starts over where that is not positive.
+        dt is the time since the last state, s; the predictor starts over if it is not positive.
         """
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(q).all()
                         and np.isfinite(v).all() and np.isfinite(matrices[2]).all())
@@ -146,17 +146,16 @@ class MotionPredictor:
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """Noise of the measurements; only ratios matter where thresholds are learnt.
+    """Noise of the measurements; with learnt thresholds, only ratios matter.
 
     Parameters
     ----------
     velocity_noise, position_noise : float
         Standard deviation. rad/s or m/s, rad or m.
     wander : float
-        Random walk of a velocity about its prediction, in a second. rad/s or m/s per square root
-        of a second.
+        Random walk of a velocity about its prediction. rad/s or m/s per square root of a second.
     windows : sequence of float
-        Durations since the begin of an acceleration, increasing. s.
+        Durations since the beginning of an acceleration, increasing. s.
     """
 
     velocity_noise: float = 0.005
@@ -204,7 +203,7 @@ class MotionFilter:
         self.lengths = np.array([max(2, round(window / period)) for window in settings.windows],
                                 dtype=np.int64)
         self.gains, spreads = _gains(period, settings)
-        # K = P R^-1, with P the covariance after the correction and R that of what is measured.
+        # K = P R^-1, with P the covariance after the correction and R that of the measurement.
         self.corrected = float(np.sqrt(self.gains[-1][1, 1]))
         close = np.diagonal(spreads, axis1=1, axis2=2) \
             <= SETTLED**2 * np.diagonal(spreads[-1])
@@ -220,7 +219,7 @@ class MotionFilter:
 
 
 def _gains(period: float, settings: FilterSettings) -> tuple[FloatArray, FloatArray]:
-    """K and the covariance of innovations, one by one after a start."""
+    """K and the covariance of innovations for each state after a start."""
     transition = np.array([[1.0, period], [0.0, 1.0]])
     measured = np.diag([settings.position_noise**2, settings.velocity_noise**2])
     kick = np.array([0.5 * period, 1.0])
@@ -251,15 +250,14 @@ def _course(gain: FloatArray, period: float, length: int) -> FloatArray:
         'f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1])')
 def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocity, inertia, motion,
             work):
-    """Predict the state that is measured now, and correct the prediction.
+    """Predict the measured state, and correct the prediction.
 
-    Coulomb friction stops a joint as far as it can: of the efforts in [-F, F] the one after which
-    the joint rests, or the end of that range. That of all joints at once follows from projected
-    Gauss-Seidel iterations, beginning with the last solution. With dt = 0 it begins at the
-    measured state. `joints` has damping and Coulomb friction, `gain` is K of
-    `MotionFilter`, `memory` has predicted and corrected position and velocity, Coulomb friction
-    and C v + g; innovation, velocity, inertia and motion are those of `MotionPredictor`. Returns
-    SOLVED, or the joint at which the inertia is not positive definite.
+    Coulomb friction is the effort in [-F, F] that stops the joint, or an end of that range.
+    Projected Gauss-Seidel iterations, starting at the last solution, solve this for all joints
+    together. With dt = 0 it begins at the measured state. `joints` has damping and Coulomb
+    friction, `gain` is K of `MotionFilter`, `memory` has predicted and corrected position and
+    velocity, Coulomb friction and C v + g; innovation, velocity, inertia and motion are those of
+    `MotionPredictor`. Returns SOLVED, or the joint at which the inertia is not positive definite.
     """
     n = v.size
     factor, inverse = work[0], work[1]
@@ -278,7 +276,7 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
             velocity[i] = g[i]
             for j in range(n):
                 velocity[i] += C[i, j] * memory[VELOCITY, j]
-            # The effort that drives the joint, Coulomb friction apart.
+            # The effort that drives the joint, without Coulomb friction.
             velocity[i] = effort[i] - 0.5 * (velocity[i] + memory[REST, i]) \
                 - joints[0, i] * memory[VELOCITY, i] + memory[COULOMB, i]
         for i in range(n):

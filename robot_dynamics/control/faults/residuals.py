@@ -17,8 +17,8 @@ from robot_dynamics.model.robot import Robot
 
 #: K_O: rate of the residuals. Their noise grows with it, and is averaged by the detector. 1/s.
 GAIN = 100.0
-#: Speed below which the Coulomb friction of the model fades out. Low, because the residual
-#: tolerates a chattering sign, but not a missing friction of a reversing joint. rad/s or m/s.
+#: Speed below which the Coulomb friction of the model fades out. It is low, because the residual
+#: tolerates a chattering sign, but not the missing friction of a reversing joint. rad/s or m/s.
 COULOMB_VELOCITY = 0.01
 
 
@@ -32,10 +32,10 @@ class MomentumObserver:
 
     with M a + C v + g + friction = tau + tau_ext: r follows the external efforts through a
     low-pass for each joint, without accelerations. An actuator fault tau_f at joint i, tau_ext =
-    -tau_f, shows in r_i alone; a contact J^T F in all joints that carry the link touched.
+    -tau_f, appears in r_i only; a contact J^T F appears in all joints that carry the touched link.
 
-    In discrete time C^T v - g - friction is the mean of both ends of an interval, and r that of
-    its end, so that no gain makes it unstable::
+    In discrete time C^T v - g - friction is the mean over both ends of an interval, and r its
+    value at the end, so that the observer is stable for any gain::
 
         r_k = (r_{k-1} + K_O (p_k - p_{k-1} - T (tau + rest))) / (1 + K_O T)
 
@@ -116,11 +116,11 @@ class MomentumObserver:
         q, v : ndarray, shape (n,)
             Measured state.
         effort : ndarray, shape (n,)
-            Effort that has acted on the joints since the last state, as commanded or as reported
-            by the drives. Where it is nan the observer starts over.
+            Effort on the joints since the last state, as commanded or as reported by the drives.
+            The observer starts over if it is nan.
         dt : float
-            Time since the last state; 0 for the first, or after a gap: it starts over. Negative
-            where states were missed and the effort since is unknown: the residual stays then. s.
+            Time since the last state. 0, for the first state or after a gap, starts over. A
+            negative value, for missed states with unknown efforts, keeps the residual. s.
         """
         self.matrices = M, C, g = self._dynamics.matrices(q, v)
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(g).all()
@@ -149,8 +149,8 @@ class TorqueTerms:
         \tau = \underbrace{(M(q) + I_r) a}_{inertial} + \underbrace{C(q, v) v}_{coriolis}
                + g(q) + \underbrace{D v + F \tanh(v / \epsilon)}_{friction}
 
-    The acceleration a is the difference of velocities through a first-order low-pass, so it is
-    late; for the residual the measured effort less the other parts passes the same low-pass::
+    The acceleration a is the difference of velocities after a first-order low-pass, which delays
+    it. For the residual, the measured effort minus the other parts passes the same low-pass::
 
         residual = filter(effort - gravity - coriolis - friction) - inertial
 
@@ -205,8 +205,7 @@ class TorqueTerms:
         q, v, effort : ndarray, shape (n,)
             Measured position, velocity and effort (nan where not available).
         dt : float
-            Time since the last one; 0 for the first, or after a gap, where the filter starts over.
-            s.
+            Time since the last state; 0 for the first or after a gap, which resets the filter. s.
         """
         mass, coriolis, self.gravity = self._dynamics.matrices(q, v)
         np.dot(coriolis, v, out=self.coriolis)
@@ -217,7 +216,7 @@ class TorqueTerms:
             share = 1.0 - math.exp(-self._rate * dt)
             self.acceleration += share * ((v - self._v_before) / dt - self.acceleration)
             self._rest += share * (rest - self._rest)
-            # A single missing effort must not stay in the filter.
+            # A single missing effort must not remain in the filter.
             np.copyto(self._rest, rest, where=~np.isfinite(self._rest))
         else:
             self.acceleration[:] = 0.0
@@ -231,7 +230,7 @@ class TorqueTerms:
 @kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, '
         'f8[:, ::1], f8[::1], f8[:, ::1])')
 def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
-    """Move the residual r (n,) on by one state; dt = 0 starts over, dt < 0 keeps it.
+    """Advance the residual r (n,) by one state; dt = 0 starts over, dt < 0 keeps it.
 
     `joints` has damping, Coulomb friction and its velocity, `memory` momentum, rest,
     velocity and direction of motion of the last state; `friction` are the residuals of one unit of

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning of fault thresholds and of friction from a run without faults.
 
-The largest unexplained part of the motion of an arm without faults is friction that the
-description does not contain. It goes with velocity and direction, so that a run without faults
-determines it by least squares on the residual of the momentum; the rest is noise.
+The largest unexplained part of the motion without faults is friction that is not in the
+description. It depends on velocity and direction, so that it follows by least squares on the
+momentum residual of a run without faults. The remainder is noise.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
-#: Limit over the largest share that is expected in an hour.
+#: Ratio of a limit to the largest share expected in an hour.
 MARGIN = 1.25
-#: Time for which a joint has to move until its friction is known. s.
+#: Time for which a joint must move before its friction is estimated. s.
 FRICTION_TIME = 3.0
-#: Time for which every joint has to be faster than slow: limits from an arm at rest would be far
-#: too low in motion. s.
+#: Time for which every joint must not be slow, because limits from an arm at rest would be far too
+#: low in motion. s.
 MOVED_TIME = 1.0
-#: Speed above which a joint moves. rad/s or m/s.
+#: Speed above which a joint counts as moving. rad/s or m/s.
 MOVING = 0.05
-#: Time since when it has to: the residual of a reversal lasts for a while. s.
+#: Time for which it must have moved, because the residual of a reversal decays slowly. s.
 SINCE = 0.06
 #: States between two estimates.
 INTERVAL = 50
-#: States before the shares are used.
+#: Number of states before the shares are used.
 LEAST = 50
 #: Statistics restart after FIRST states, and then after GROWTH times as many, because friction is
-#: not known at first.
+#: unknown at first.
 FIRST, GROWTH = 500, 4
 #: Weight of the prior of the friction, the description: a joint that always moves at one speed
 #: cannot distinguish viscous from Coulomb friction.
 PRIOR_WEIGHT = 1e-3
-#: Least spread of efforts, as a share of that of noise in them.
+#: Least spread of efforts, as a share of that of their noise.
 FLOOR = 0.1
-#: Time for which the limits hold. s.
+#: Time for which the limits are extrapolated. s.
 HORIZON = 3600.0
-#: Sections that are kept apart, and states of each; when there are more, two become one.
+#: Number of separate sections, and states of each; further ones are merged in pairs.
 STRETCHES = 64
 LENGTH = 500
 
 
 class ThresholdLearner:
-    """Learn tolerances and friction from a run without faults, of which `samples` are the states.
+    """Learner of tolerances and friction from a run without faults with `samples` states.
 
-    The predictor gets the friction while it is estimated. `margin` is the limit over the largest
-    share expected in an hour.
+    The predictor uses the friction estimated so far. `margin` is the ratio of a limit to the
+    largest share expected in an hour.
     """
 
     def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
@@ -63,7 +63,7 @@ class ThresholdLearner:
                                  remedy='a smaller margin would cause false alarms')
         n = robot.n
         self._names = robot.joint_names
-        # An axis that is never faster is slow whenever it is judged.
+        # An axis that is never faster always counts as slow.
         self._can_move = ~(robot.limits.velocity <= 2.0 * SLOW)
         self._predictor, self._period = predictor, predictor.filter.period
         self._least = -np.stack([robot.damping, robot.friction])
@@ -109,10 +109,10 @@ class ThresholdLearner:
     def tolerances(self) -> Tolerances:
         """Tolerances with that friction.
 
-        The largest share of N states grows with the root of log N: limits are for an hour. Raises
-        a ParameterError where the run is too short, or a joint has not moved.
+        The largest share of N states grows with the root of log N; limits are extrapolated to an
+        hour. Raises a ParameterError if the run is too short or a joint has not moved.
         """
-        # The statistics of three quarters of the run, or more.
+        # The statistics of at least three quarters of the run.
         tally = next(tally for tally in reversed(self._tallies)
                      if GROWTH * tally.begin <= self.samples)
         limit, whole = tally.largest()
@@ -204,7 +204,7 @@ class _Tally:
             from_noise = self.noise**2 @ (self._inertias[kind] / counts[:, None]).T
             rest = self._efforts[kind] / counts - from_noise
             self.effort[kind] = np.sqrt(np.maximum(rest, FLOOR**2 * from_noise))
-        # For a joint that was never slow, or never moved, the other kind is used for both.
+        # For a joint that was never slow or never moved, the other statistics are used for both.
         for kind in (0, 1):
             seen = self._counts[kind] > 0.0
             self.effort[kind] = np.where(seen, self.effort[kind], self.effort[1 - kind])
@@ -213,15 +213,16 @@ class _Tally:
 class LargestShares:
     """The states with the largest shares, to be weighted by the final spreads.
 
-    A share is in standard deviations, and those are estimated while states come: by the first
-    estimates every share is large. So of each section of the run the state with the largest share
-    by the present estimates is kept, for each window and joint and for all joints together.
+    Shares are in standard deviations, which are estimated during the run, so that early shares are
+    too large. Therefore the state with the largest share, by the estimates of that time, is stored
+    for each section of the run, each window and joint, and for all joints together.
     """
 
     def __init__(self, windows: int, n: int):
         self._n, self._length, self._in_stretch = n, LENGTH, 0
         self._largest = np.zeros((windows, n + 1))
-        # Of each section: acceleration, inertia and slow joints of the largest.
+        # For each section: acceleration, inertia and slow joints of the state with the largest
+        # share.
         self._kept: list[tuple[FloatArray, FloatArray, IntArray]] = []
         self._weigh = weigh.load()
         self._work = np.zeros((3, n, n))
@@ -247,7 +248,7 @@ class LargestShares:
         return largest[:, :-1].copy(), largest[:, -1].copy()
 
     def _begin(self, noise: FloatArray, effort: FloatArray) -> None:
-        """Begin a section; where there are too many, join them in pairs."""
+        """Begin a section; if there are too many, merge them in pairs."""
         if len(self._kept) == STRETCHES:
             self._kept = [self._merged(*pair, noise, effort)
                           for pair in zip(self._kept[::2], self._kept[1::2], strict=True)]

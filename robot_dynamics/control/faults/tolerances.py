@@ -14,11 +14,11 @@ from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Limit without learning, as a share of the largest effort of a joint. An unknown payload and
-#: wrong masses, which an adaptive controller tolerates, are neither fault nor contact: with 2 kg
-#: and masses 30 % off the 7R arm stays below 0.85 of it, also with uneven state intervals.
+#: Default limit, as a share of the largest effort of a joint. An unknown payload and wrong masses,
+#: which an adaptive controller tolerates, must not cause an alarm: with 2 kg and masses 30 % off,
+#: the 7R arm stays below 0.85 of it, also with uneven state intervals.
 UNLEARNT_SHARE = 0.75
-#: Limit without learning, in standard deviations.
+#: Default limit, in standard deviations.
 UNLEARNT_LIMIT = 6.0
 #: Largest tolerance, for joints without a limit. N m or N.
 _ENDLESS = 1e12
@@ -28,9 +28,9 @@ _ENDLESS = 1e12
 class Tolerances:
     """Spreads of the residuals, and limits, for w windows and n joints.
 
-    The effort behind an unexplained acceleration a is M a. It has the covariance M diag(noise^2) M
-    + diag(effort^2): `noise`, shape (w, n), is that of the measured velocities, rad/s^2 or m/s^2;
-    `effort`, shape (2, w, n), has those missing in the model, such as friction, of moving and of
+    The effort behind an unexplained acceleration a is M a. Its covariance is M diag(noise^2) M +
+    diag(effort^2). `noise`, shape (w, n), is due to measured velocities, rad/s^2 or m/s^2;
+    `effort`, shape (2, w, n), is due to unmodelled efforts, such as friction, of moving and of
     slow joints, N m or N. `limit`, shape (w, n), and `whole`, shape (w,), are the largest share of
     each joint and of all together, in standard deviations.
     """
@@ -77,8 +77,8 @@ def given_tolerances(values: ArrayLike, motion_filter: MotionFilter, n: int) -> 
 def default_tolerances(robot: Robot, motion_filter: MotionFilter) -> Tolerances:
     """Tolerances without learning.
 
-    A share of each joint's largest effort, which is far above the residuals of an arm without
-    faults; unlimited where the largest effort is unknown.
+    A share of each joint's largest effort, far above the residuals of an arm without faults;
+    unlimited if the largest effort is unknown.
     """
     limit = np.where(np.isnan(robot.limits.effort), np.inf, robot.limits.effort)
     return given_tolerances(UNLEARNT_SHARE * limit, motion_filter, robot.n)

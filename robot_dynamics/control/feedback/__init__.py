@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear feedback, its gains, and the model with its payload: what all controllers share."""
+"""Common parts of all controllers: linear feedback, its gains, and the model with its payload."""

@@ -42,15 +42,15 @@ from robot_dynamics.model.arrays import store
 
 #: Largest omega_D (T/2 + delay). At 0.5 the loop rings, at 1 it is in a limit cycle.
 FEEDBACK_MARGIN = 0.5
-#: Largest rate of position errors times (T/2 + delay), with a bandwidth at its own limit.
-#: At 0.6 an arm that learns oscillates with its full effort, at 1 any arm does.
+#: Largest rate of position errors times (T/2 + delay), with a bandwidth at its own limit. At 0.6
+#: an adaptive arm oscillates with its full effort, at 1 any arm does.
 RATE_MARGIN = 0.3
 #: omega_D (T/2 + delay) from which a running loop is not continued, see above.
 LATE_MARGIN = 1.0
 #: Largest share of a prediction error that one sample may correct: above 1 it overshoots, at 2
 #: it is unstable.
 COMPOSITE_MARGIN = 1.5
-#: Lowest frequency of the adaptation; gains go with its square. rad/s.
+#: Lowest frequency of the adaptation; gains are proportional to its square. rad/s.
 SLOWEST = 1e-6
 #: Largest share of the mass or length of an arm; its square must not overflow.
 LARGEST_SHARE = 1e6
@@ -104,7 +104,7 @@ class AdaptationGains:
         follows; see `robot_dynamics.control.adaptation.metric`. rad/s.
     payload : float
         Mass that a tip link may carry beyond the model, as a share of the mass of all moving
-        links: it sets the share of a tip in what is learnt.
+        links: it sets the gain of tip links relative to the others.
     spread : float
         Assumed distance of unknown mass from the link frame, as a share of the arm length.
     terms : tuple of str
@@ -119,7 +119,7 @@ class AdaptationGains:
     leakage : float
         sigma: rate at which estimates return to the prior, under laws with leakage. 1/s.
     dead_zone : float
-        Length of s below which it is not learnt from, under laws with a dead zone. rad/s or m/s.
+        Norm of s below which estimates do not change, under laws with a dead zone. rad/s or m/s.
     coulomb_velocity : float
         Speed below which Coulomb friction fades out. rad/s or m/s.
     largest_payload : float
@@ -127,12 +127,12 @@ class AdaptationGains:
     longest_step : float
         Longest time between two samples over which the estimates are moved. s.
     largest_sliding : float
-        Largest plausible entry of s, either sign. rad/s or m/s.
+        Largest plausible absolute entry of s. rad/s or m/s.
     rest_after : float
-        Time without desired motion after which the arm counts as at rest and the estimates stay;
-        inf for never. s.
+        Time without desired motion after which the arm counts as at rest and estimates do not
+        change; inf for never. s.
     rest_sliding : float
-        Entry of s, either sign, beyond which an arm at rest learns all the same. rad/s or m/s.
+        Absolute entry of s above which estimates change even at rest. rad/s or m/s.
 
     Examples
     --------
@@ -188,12 +188,12 @@ class AdaptationGains:
             if getattr(self, name) < SLOWEST:
                 raise ParameterError(f'must be {SLOWEST:g} rad/s or more, got '
                                      f'{getattr(self, name):g}', subject=name,
-                                     remedy='raise it, or switch adaptation off')
+                                     remedy='raise it, or disable adaptation')
         store(self, 'terms', check_terms(self.terms))
 
     @property
     def parts(self) -> UpdateLaw:
-        """Parts of the update law."""
+        """Components of the update law."""
         return UPDATE_LAWS[self.law]
 
     @property
@@ -234,7 +234,7 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
                                remedy=f'set it to {rounded_down(most):g} 1/s or less')
     if adaptation is not None:
         if exceeds(period, adaptation.longest_step):
-            raise ControlError(f'is {adaptation.longest_step:g} s, too short to learn from '
+            raise ControlError(f'is {adaptation.longest_step:g} s, too short for '
                                f'states that come every {period:g} s',
                                subject='longest_step',
                                remedy=f'set it to {float(f"{2.0 * period:.2g}"):g} s, or raise '
@@ -262,7 +262,7 @@ def check_gains(feedback: FeedbackGains, adaptation: AdaptationGains | None, *, 
 
 @dataclass(frozen=True)
 class UpdateLaw:
-    """Parts of an update law.
+    """Components of an update law.
 
     Physically consistent estimates, leakage to the prior, dead zone of s, prediction error, memory
     of past motion, and the metric of the estimate instead of that of the prior.

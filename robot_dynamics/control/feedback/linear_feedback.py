@@ -6,17 +6,17 @@ lambda e::
 
     tau_fb = omega_D M0(q) s + K_P e
 
-M0 is the mass matrix of the model as given: one bandwidth omega_D serves a heavy shoulder and a
-light wrist alike, and K_D = omega_D M0(q) stays symmetric and positive definite whatever is
-learnt. The reference motion of the adaptive law is v_r = v_d + lambda e = v + s and a_r = a_d +
-lambda e_dot. The second form has constant diagonal gains, `JointGains`::
+M0 is the mass matrix of the model as given. One bandwidth omega_D therefore suits both a heavy
+shoulder and a light wrist, and K_D = omega_D M0(q) stays symmetric and positive definite during
+adaptation. The reference motion of the adaptive law is v_r = v_d + lambda e = v + s and a_r = a_d
++ lambda e_dot. The second form has constant diagonal gains, `JointGains`::
 
     tau_fb = K_P e + K_D e_dot = K_D s,   Lambda = K_D^-1 K_P
 
-To first order a joint under omega_D M s + K_P e obeys, with dead time tau, ``(omega_D p + omega_D
-lambda + kappa) / p^2 exp(-p tau)``, kappa an eigenvalue of M^-1 K_P: K_P makes position errors
-decay as if lambda were larger by kappa / omega_D. The lightest motion of the arm has the largest
-kappa: a position gain that is gentle to a shoulder makes a wrist oscillate.
+To first order, the open loop of a joint under omega_D M s + K_P e with dead time tau is ``(omega_D
+p + omega_D lambda + kappa) / p^2 exp(-p tau)``, kappa an eigenvalue of M^-1 K_P. K_P makes
+position errors decay as if lambda were larger by kappa / omega_D. The lightest motion of the arm
+has the largest kappa: a position gain that is small for a shoulder can make a wrist oscillate.
 
 References
 ----------
@@ -97,14 +97,14 @@ class LinearFeedback:
         self.mass_matrix = np.zeros((robot.n, robot.n))
         self.effort = np.zeros(robot.n)
         self.largest_s = 0.0
-        #: Fastest rate at which `damping` acts. 1/s.
+        #: Fastest decay rate due to `damping`. 1/s.
         self.damping_rate = gains.bandwidth
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray) -> FloatArray:
         """tau_fb at a state and desired motion, shape (n,), a buffer of this object.
 
-        Raises a StateError that names the joint where an argument, shape (n,), is not finite.
+        Raises a StateError that names the joint if an argument, shape (n,), is not finite.
         """
         self.note_errors(q, v, q_d, v_d, a_d)
         return self.answer_errors(self._dynamics.mass_matrix(q))
@@ -139,8 +139,8 @@ class LinearFeedback:
 class JointFeedback(LinearFeedback):
     """Tracking errors and the effort of constant gains, `JointGains`; see `LinearFeedback`.
 
-    `gains` are the slowest rate that K_D gives any motion of the arm, and the slowest lambda.
-    Raises a ControlError where they are unstable at this period and delay.
+    `gains` are the slowest decay rate of any motion of the arm under K_D, and the slowest lambda.
+    Raises a ControlError if they are unstable at this period and delay.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, gains: JointGains, *, period: float,
@@ -153,7 +153,7 @@ class JointFeedback(LinearFeedback):
             raise ControlError(f'damps some motion of the arm at {fastest:.3g} 1/s, too large '
                                f'for a period of {1e3 * period:g} ms and a delay of '
                                f'{1e3 * delay:g} ms', subject='damping',
-                               remedy=f'divide it by {fastest * tau / FEEDBACK_MARGIN:.2g} or '
+                               remedy=f'divide all by {fastest * tau / FEEDBACK_MARGIN:.2g} or '
                                       'more, most of all of the lightest joint')
         rates = stiffness / damping
         stiffest = int(np.argmax(rates))
@@ -201,7 +201,8 @@ def check_position_gain(dynamics: Dynamics, gains: FeedbackGains, *, period: flo
     Raises a ControlError that names the joint of the lightest motion and the largest gain, and an
     InertiaError where some motion of the model moves no mass.
     """
-    # Checked for every model: a feedback weighted by M has no effect on a joint without mass.
+    # Checked for every model, because a feedback weighted by M has no effect on a joint without
+    # mass.
     inertia, joint = lightest_motion(dynamics)
     if gains.position_gain == 0.0:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The model of an arm with a payload that changes while it is under control.
+r"""The model of an arm with a payload that changes during control.
 
 All efforts of a model are linear in its inertial parameters. Between the parameters before and
 after a change,
@@ -9,9 +9,9 @@ after a change,
     \pi = (1 - w) \pi_0 + w \pi_1, \qquad
     \tau(\pi) = (1 - w) \tau(\pi_0) + w \tau(\pi_1),
 
-with w going from 0 to 1 as :math:`3 x^2 - 2 x^3`, x the share of the time that is over: no effort
-jumps, and none changes faster than 1.5 times its whole change over the time. Physically consistent
-parameters are a convex set, so that all those in between are too.
+with w going from 0 to 1 as :math:`3 x^2 - 2 x^3`, x the elapsed share of the duration. No effort
+jumps, and its rate is at most 1.5 times its whole change over the duration. Physically consistent
+parameters form a convex set, so that all intermediate ones are consistent.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LoadedModel:
     load : ndarray, shape (nb, 10)
         Inertial parameters of the payload, at the end of a change.
     share : float
-        w, 1 where nothing changes.
+        w, 1 while the payload does not change.
     changes : bool
         Whether a change of the payload is in progress.
 
@@ -72,7 +72,7 @@ class LoadedModel:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether it differs from the arm without payload."""
+        """Whether the model differs from that of the arm without payload."""
         return self._before is not None or self._after is not self.empty
 
     @property
@@ -89,7 +89,7 @@ class LoadedModel:
         Parameters
         ----------
         load : ndarray, shape (nb, 10)
-            Inertial parameters on top of those of the arm without payload, zeros for none; see
+            Inertial parameters to add to those of the arm without payload, zeros for none; see
             `Payload.load_on`.
         seconds : float
             Duration of the change; 0 for at once. s.
@@ -97,7 +97,7 @@ class LoadedModel:
         Raises
         ------
         InertiaError
-            Where a link with its load would not be physically consistent. Nothing changes.
+            If a link with its load would not be physically consistent. Nothing changes.
         """
         not_negative('seconds', seconds, 's')
         robot = self.empty.robot
@@ -145,7 +145,7 @@ class LoadedModel:
         return mass, self.gravity_torque(q) if self.is_loaded else gravity
 
     def _between(self, equation: Callable[[Dynamics], FloatArray]) -> FloatArray:
-        """Value of an equation, between those before and after a change of the payload."""
+        """Value of an equation, interpolated during a change of the payload."""
         after = equation(self._after)
         if self._before is None:
             return after
@@ -178,7 +178,7 @@ class LinearPoint:
 
 
 class FeedforwardModel(LoadedModel):
-    """Equations of an arm with its payload, and with the friction and rotors of its description.
+    """Equations of an arm with its payload, including the friction and rotors of the description.
 
     Coulomb friction fades out below `coulomb_velocity`, rad/s or m/s.
     """
@@ -210,7 +210,7 @@ class FeedforwardModel(LoadedModel):
 
     def linearise(self, q: FloatArray, v: FloatArray, a: FloatArray) -> LinearPoint:
         """Derivatives at a point, or at many with arguments of shape (k, n)."""
-        # Stacked, which makes them contiguous: the kernels of the gains need that.
+        # Stacked into contiguous arrays, as the kernels of the gains require.
         dtau_dq, dtau_dv, M = self._between(
             lambda dynamics: np.stack(dynamics.inverse_dynamics_derivatives(q, v, a)))
         dtau_dv[..., self._diagonal, self._diagonal] += self._damping
@@ -220,7 +220,7 @@ class FeedforwardModel(LoadedModel):
 def checked_load(robot: Robot, load: ArrayLike) -> FloatArray:
     """Payload as an array, shape (nb, 10); see `LoadedModel.carry`.
 
-    Raises an InertiaError where a link with its load would not be physically consistent.
+    Raises an InertiaError if a link with its load would not be physically consistent.
     """
     load = np.array(load, dtype=np.float64)
     if load.shape != (robot.n_bodies, 10):
@@ -233,7 +233,7 @@ def checked_load(robot: Robot, load: ArrayLike) -> FloatArray:
         # A link without load is as described, physically consistent or not.
         if np.any(added) and not verdict.is_consistent:
             raise InertiaError(f'cannot carry this load: {verdict.violation}', subject=name,
-                               remedy='give the mass, centre and inertia of a real body')
+                               remedy='correct mass, centre and inertia of the load')
     return load
 
 
@@ -249,7 +249,7 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True)
 class Payload:
-    """A rigid body in the hand.
+    """A rigid body carried by the arm.
 
     Parameters
     ----------
@@ -261,12 +261,12 @@ class Payload:
         ``ixx ixy ixz iyy iyz izz`` about its centre of mass, in the axes of that frame; a point
         mass by default. kg m^2.
     frame : str
-        Link or frame that carries it; by default the only link that carries no other.
+        Link or frame that carries it; by default the last link, which must be unique.
 
     Raises
     ------
     ParameterError
-        Where a number is missing, or the body is not physically consistent.
+        If a number is missing, or the body is not physically consistent.
 
     Examples
     --------
@@ -313,7 +313,7 @@ class Payload:
         Raises
         ------
         ModelError
-            Where the frame does not exist or does not move.
+            If the frame does not exist or does not move.
         """
         if self.mass == 0.0:
             return np.zeros((robot.n_bodies, 10))

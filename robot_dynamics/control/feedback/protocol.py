@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interface of a tracking controller, and its wrapper for hardware that compensates gravity."""
+"""Interface of tracking controllers, and a wrapper for hardware that compensates gravity."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from robot_dynamics.model.arrays import FloatArray
 
-#: Joint efforts that gravity needs at positions q, shape (n,) both. N m or N.
+#: Gravity efforts, shape (n,), at positions q, shape (n,). N m or N.
 Gravity = Callable[[FloatArray], FloatArray]
 
 
 class TrackingController(Protocol):
-    """A joint-space control law; pure and deterministic, without a clock.
+    """A joint-space control law: deterministic, without a clock.
 
     All vectors have shape (n,) in ``robot.joint_names`` order, SI units.
 
@@ -40,7 +40,7 @@ class TrackingController(Protocol):
         """Dead time T/2 + delay up to which a running loop is continued, s."""
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget filters and finite differences; keep what was learnt."""
+        """Reset filters and finite differences; keep the estimates."""
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
@@ -53,7 +53,7 @@ class TrackingController(Protocol):
         q_d, v_d, a_d : ndarray, shape (n,)
             Desired motion at the stamp of the state.
         dt : float
-            Time since the last update, already bounded; 0 on the first. s.
+            Time since the last update, limited by the caller; 0 on the first. s.
         adapt : bool
             Whether the estimates may change in this step.
 
@@ -70,22 +70,22 @@ class TrackingController(Protocol):
         """Gravity plus damping, for the safe command, shape (n,), N m or N."""
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Take the effort that was sent after limits; composite adaptation needs it."""
+        """Store the effort that was sent after limits; composite adaptation needs it."""
 
     def forget_recent(self) -> None:
-        """Return to what was known some tenths of a second ago, before a fault was found."""
+        """Return to the estimates of some tenths of a second ago, before a fault."""
 
 
 class HardwareGravityController:
-    r"""Control law in the efforts of hardware that adds gravity by itself.
+    r"""Wrapper of a control law for hardware that adds gravity itself.
 
     .. math::
 
         \tau_{sent} = \tau - \hat g(q), \qquad \tau = \tau_{sent} + g_{hardware}(q)
 
     Limits, safe command and start gate then apply to the efforts sent: at rest these are zero, the
-    safe command is pure damping, and the fallback is zero effort. Where the gravity of the
-    hardware differs from that of the model, the difference is an error that the law learns.
+    safe command is pure damping, and the fallback is zero effort. If the gravity of the hardware
+    differs from that of the model, an adaptive law learns the difference.
 
     `gravity` is g of the model that the law starts from; `hardware_gravity`, shape (n,), receives
     the gravity that the hardware adds at the last state, for the limits.
@@ -110,7 +110,7 @@ class HardwareGravityController:
         return self._controller.longest_delay
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget filters and finite differences; keep what was learnt."""
+        """Reset filters and finite differences; keep the estimates."""
         self._controller.reset(q, v)
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
@@ -133,11 +133,11 @@ class HardwareGravityController:
         self._controller.note_applied(self._applied)
 
     def forget_recent(self) -> None:
-        """Return to what was known some tenths of a second ago, before a fault was found."""
+        """Return to the estimates of some tenths of a second ago, before a fault."""
         self._controller.forget_recent()
 
     def _less_gravity(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         gravity = self._gravity(q)
-        # Limits need finite numbers; an effort that is not finite is rejected by the limiter.
+        # Limits need finite numbers; the limiter rejects an effort that is not finite.
         np.copyto(self._hardware_gravity, gravity, where=np.isfinite(gravity))
         return np.subtract(tau, gravity, out=self._tau)

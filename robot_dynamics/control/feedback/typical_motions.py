@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions all over the joint ranges, and the inertias that an arm has there."""
+"""Motions across the joint ranges, and the inertias of an arm there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robot_dynamics.model.robot import Robot, prismatic_joints
 #: 1 m/s without a limit).
 MOTIONS = 200
 SPEED_SHARE = 0.5
-#: Ratio of eigenvalues below which a mass matrix is singular but for rounding.
+#: Ratio of eigenvalues below which a mass matrix counts as singular.
 SINGULAR = 1e-12
 
 
@@ -30,7 +30,7 @@ class Motions:
 
 
 def typical_motions(robot: Robot) -> Motions:
-    """Motions all over the joint ranges, the same ones at every call.
+    """Motions across the joint ranges, the same at every call.
 
     Speeds are uniform up to a share of the velocity limits, accelerations up to twice that per
     second.
@@ -49,7 +49,7 @@ def typical_motions(robot: Robot) -> Motions:
 def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
     """Least 1/(M^-1)_ii of each joint over some postures, shape (n,), kg m^2 or kg.
 
-    The inertia a joint moves while all others are free to follow.
+    The inertia that a joint moves while all other joints are free.
     """
     inverse = np.linalg.inv(mass_matrices(dynamics, motions.q))
     return 1.0 / np.diagonal(inverse, axis1=1, axis2=2).max(axis=0)
@@ -58,7 +58,7 @@ def effective_inertias(dynamics: Dynamics, motions: Motions) -> FloatArray:
 def mass_matrices(dynamics: Dynamics, q: FloatArray) -> FloatArray:
     """M with rotor inertias at many postures, shape (k, n, n).
 
-    Raises an InertiaError where some motion of the model moves no mass: no gain follows from that.
+    Raises an InertiaError if some motion of the model moves no mass.
     """
     mass = dynamics.mass_matrix(q)
     eigenvalues, vectors = np.linalg.eigh(mass)

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gains of PD control with on-line gravity compensation for robots with elastic joints.
 
-Stiffness. The set point is the only equilibrium, and stable for every damping, where with alpha >=
-||dg/dq||::
+Stiffness. With alpha >= ||dg/dq||, the set point is the only equilibrium, and stable for every
+damping, if::
 
     lambda_min([[K, -K], [-K, K + K_P]]) > alpha
 
 Damping. The fastest motion of a sampled loop is that of a motor against its spring, with the
 inertia 1/(B^-1)_ii of the motor when the links are free. It is smaller than that of the rotor,
-because of the coupling. With an effort one period late, held for a period, it is damped while::
+because of the coupling. With an effort that is one period late and held for a period, this motion
+is damped if::
 
     K_D,i < 2 / ((B^-1)_ii (T + delay))
 
-which is necessary (exact where the delay is zero or a whole period). The sufficient check is the
-spectrum of the sampled loop with its delay at many poses.
+This condition is necessary (and exact if the delay is zero or a whole period). The sufficient
+check is the spectrum of the sampled loop with its delay at many poses.
 
-Late answers. Springs oscillate so fast that an answer a few milliseconds late excites instead of
-damping them: the longest delay of a stable loop is reported. At worst a damping K adds to a mode
-phi of the springs the energy it was to remove; the arm's own damping D removes more while::
+Late efforts. Springs oscillate so fast that an effort a few milliseconds late excites them instead
+of damping them, so the longest delay of a stable loop is reported. In the worst case a damping K
+adds as much energy to a mode phi of the springs as it should remove. The arm's own damping D
+removes more if::
 
     sum_i K_i phi_i^2 < phi^T D phi        i over the motors
 
@@ -45,24 +47,24 @@ from robot_dynamics.model.arrays import FloatArray
 POSES = 64
 #: Poses at which they are designed.
 _DESIGN_POSES = 6
-#: Range of the poses of a joint without limits, to each side. rad or m.
+#: Largest absolute position in poses of a joint without limits. rad or m.
 _UNLIMITED = np.pi
-#: Shares of the bound of the damping that the design tries.
+#: Candidates of the design for the damping, as shares of its bound.
 _SHARES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
 #: Least stiffness over that of the softest spring.
 _LEAST_SHARE = 0.02
-#: First share, and how much faster the slowest motion must become for another one: a damping
-#: without effect stays small, because of late states.
+#: First share, and the factor by which another one must speed up the slowest motion: a damping
+#: without effect stays small, because states may be late.
 _FIRST_SHARE, _WORTH_IT = 0.15, 0.001
-#: Longest delay for which `ElasticLoop.patient_damping` is made: it brakes slower motions at any
-#: delay. s.
+#: Longest delay for which `ElasticLoop.patient_damping` is designed: slower motions are damped at
+#: any delay. s.
 _LATEST = 0.025
-#: Least share of the damping that it keeps: an arm without damping of its own must stop, too.
+#: Least share of the damping that remains: an arm without damping of its own must stop, too.
 _LEAST_PATIENT = 0.02
-#: Longest delay that is checked, in periods; the steps are half periods.
+#: Longest delay checked, in periods; the steps are half periods.
 _MOST_PERIODS = 15
-#: Tried stiffnesses over the least that is sufficient; a stiffer one needs more damping than a
-#: slow loop can give.
+#: Candidates of the design for the stiffness, over the least sufficient one; a stiffer joint needs
+#: more damping than a slow loop can give.
 _STIFFNESS_MARGINS = (1.1, 1.5, 2.2)
 
 
@@ -85,8 +87,8 @@ class ElasticGainReport:
     spring_slope : float
         lambda_min of the stiffness condition. N m/rad.
     least_stiffness : float
-        Equal K_P of all motors at which that condition holds; inf where the springs are too soft
-        for it. N m/rad.
+        Common K_P of all motors at which that condition holds; inf if the springs are too soft. N
+        m/rad.
     damping_bound : ndarray, shape (n,)
         2 / ((B^-1)_ii (T + delay)), the least over all poses. N m s/rad.
     radius : float
@@ -202,7 +204,7 @@ class ElasticLoop:
                                  self.longest_delay(gains))
 
     def least_stiffness(self) -> float:
-        """Equal K_P of all motors from which the sufficient condition holds, N m/rad or N/m."""
+        """Least common K_P of all motors for the sufficient condition, N m/rad or N/m."""
         K, alpha = self.dynamics.robot.joints.stiffness, self.gravity_slope
         if np.any(K <= alpha):
             return np.inf
@@ -210,18 +212,18 @@ class ElasticLoop:
         return float(np.max(K**2 / (K - alpha) - (K - alpha)))
 
     def design(self, stiffness: ArrayLike | None = None) -> ElasticPDGains:
-        """Gains under which the slowest motion of the sampled loop is fastest; see `require`.
+        """Gains with the fastest decay of the slowest motion of the sampled loop; see `require`.
 
         The stiffness K_P, shape (n,) or (), is a little more than sufficient by default. Raises a
-        ControlError where springs are too soft for a stiffness that is sufficient.
+        ControlError if springs are too soft for a stiffness that is sufficient.
         """
         if stiffness is None:
             least = self.least_stiffness()
             if not np.isfinite(least):
                 raise ControlError('are too soft for the sufficient condition of PD control with '
                                    'on-line gravity compensation', subject='springs',
-                                   remedy='set the stiffness K_P of the motors')
-            # An arm without gravity load has to be held, too.
+                                   remedy='set gains.stiffness of the motors')
+            # An arm without gravity load needs stiffness, too.
             least = max(least, _LEAST_SHARE * float(self.dynamics.robot.joints.stiffness.min()))
             tried = [self._damped(np.full(self.n, margin * least))
                      for margin in _STIFFNESS_MARGINS]
@@ -230,7 +232,7 @@ class ElasticLoop:
         return min(tried, key=self.radius)
 
     def _damped(self, K_P: FloatArray) -> ElasticPDGains:
-        """Stiffness with the damping that suits it, joint by joint."""
+        """Stiffness with a damping chosen joint by joint."""
         shares = np.full(self.n, _FIRST_SHARE)
         best = self.radius(ElasticPDGains(K_P, shares * self.damping_bound), quickly=True)
         for _ in range(2):
@@ -247,7 +249,7 @@ class ElasticLoop:
     def require(self, gains: ElasticPDGains) -> ElasticGainReport:
         """Report of gains that are stable.
 
-        Raises a ControlError where a damping is outside its bound, or the sampled loop is not
+        Raises a ControlError if a damping is outside its bound, or the sampled loop is not
         stable.
         """
         names = self.dynamics.robot.links.joint_names
@@ -256,7 +258,7 @@ class ElasticLoop:
                 raise ControlError(f'must have a damping between 0 and {bound:.4g}, the bound '
                                    f'for a period of {self.period:g} s and a delay of '
                                    f'{self.delay:g} s, got {damping:.4g}', subject=name,
-                                   remedy='choose it within, or leave it to the design')
+                                   remedy='set it within these, or leave gains.damping empty')
         report = self.report(gains)
         if not report.radius < 1.0:
             raise ControlError(f'make the sampled loop unstable: spectral radius '

@@ -22,7 +22,7 @@ from robot_dynamics.model.arrays import FloatArray
 
 #: Rate of the safe damping times the longest delay of the loop.
 SAFE_MARGIN = 0.3
-#: Largest number of substitutions for links at rest, and the change at which they end. rad or m.
+#: Largest number of iterations for links at rest, and the change at which they end. rad or m.
 _SUBSTITUTIONS, _AT_REST = 20, 1e-9
 
 
@@ -34,9 +34,9 @@ class ElasticPDController(LawWithPayload):
         u = K_P (theta_d - theta) + K_D (v_d - theta') + g(theta - K^-1 g(q_d))
         theta_d = q_d + K^-1 g(q_d)
 
-    Gravity is that of the links at the motor positions, corrected by the deflection of the springs
-    under gravity at the set point, so that in equilibrium it is exact. Along a motion q_d is the
-    desired one of the links.
+    Gravity is evaluated at the motor positions, corrected by the deflection of the springs under
+    gravity at the set point, so that it is exact at equilibrium. Along a motion, q_d is the
+    desired position of the links.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`, where q and v are
     those of the *motors*, q_d, v_d and a_d those of the links.
@@ -59,7 +59,7 @@ class ElasticPDController(LawWithPayload):
     patient_damping : ndarray, shape (n,)
         Damping that does not excite the springs at any delay. N m s/rad or N s/m.
     is_patient : bool
-        Whether the safe effort uses `patient_damping`, because answers come too late; set by the
+        Whether the safe effort uses `patient_damping`, because efforts are too late; set by the
         session.
     model : LoadedModel
         Equations of the links with their payload.
@@ -69,7 +69,7 @@ class ElasticPDController(LawWithPayload):
     Raises
     ------
     ControlError
-        Where the gains are outside their bounds or the sampled loop is not stable.
+        If the gains are outside their bounds or the sampled loop is not stable.
 
     References
     ----------
@@ -112,7 +112,7 @@ class ElasticPDController(LawWithPayload):
 
     @property
     def damping_rate(self) -> float:
-        """Rate of the safe damping, 1/s: `patient_damping` replaces it for later states."""
+        """Rate of the safe damping, 1/s; if states are late, `patient_damping` is used."""
         return SAFE_MARGIN / self.longest_delay
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
@@ -144,8 +144,8 @@ class ElasticPDController(LawWithPayload):
     def links_at_rest(self, theta: FloatArray) -> FloatArray:
         """Equilibrium of the links at motor positions, shape (n,), rad or m.
 
-        q + K^-1 g(q) = theta, by substitution: each step reduces the error by the ratio of the
-        slope of gravity and the stiffness of the springs.
+        Solves q + K^-1 g(q) = theta by fixed-point iteration: each step reduces the error by the
+        ratio of the slope of gravity to the stiffness of the springs.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ElasticPDController(LawWithPayload):
         Raises
         ------
         ControlError
-            Where they are not stable with it.
+            If they are not stable with it.
         """
         load = self.model.load
         links = self.robot.with_parameters(self.robot.inertial_parameters + load)
@@ -179,8 +179,8 @@ class ElasticPDController(LawWithPayload):
 class MotorMotion:
     """Motion of the motors over gear ratios and their effort, each of shape (..., n).
 
-    `link_residual` is the effort missing at the links, due to the inertial coupling of rotors with
-    links, which theta does not take into account; zero in Spong's model.
+    `link_residual` is the effort that theta neglects at the links: the inertial coupling of rotors
+    with links; zero in Spong's model.
     """
 
     theta: FloatArray
@@ -208,13 +208,13 @@ def motor_motion(dynamics: ElasticDynamics, q: ArrayLike, v: ArrayLike, a: Array
 
     Notes
     -----
-    Links move by springs alone, so with tau the efforts of rigid joints::
+    Links are driven by the springs only, so with tau the efforts of rigid joints::
 
         theta = q + K^-1 tau,    theta' = v + K^-1 tau',    theta'' = a + K^-1 tau''
 
-    and u follows from the motors' equations; tau' and tau'' by `Dynamics.inverse_dynamics_rates`.
-    Exact without inertial coupling and without damping of the springs; otherwise see
-    `MotorMotion.link_residual`.
+    and u follows from the equations of the motors; tau' and tau'' are those of
+    `Dynamics.inverse_dynamics_rates`. Exact without inertial coupling and without damping of the
+    springs; otherwise see `MotorMotion.link_residual`.
 
     References
     ----------

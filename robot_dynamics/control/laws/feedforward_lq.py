@@ -5,14 +5,14 @@ With x = (q - q_d, v - v_d)::
 
     tau = M(q_d) a_d + C(q_d, v_d) v_d + g(q_d) + friction(v_d) - K x
 
-The gain K belongs to the linear model at the desired motion, not at the measured one: it is as
-smooth as the trajectory, and known ahead where that is. It is computed every few samples, and
-interpolated until the next, so that it never jumps. The law that tracks also holds the arm before:
-its certificate is valid there, too.
+The gain K is that of the linear model at the desired motion, not at the measured one. It is as
+smooth as the trajectory, and can be computed ahead if the trajectory is known. It is updated every
+few samples and interpolated in between, so that it never jumps. The same law holds the arm before
+it tracks, so that its certificate is valid there, too.
 
-Where the design requires it, unknown torques are estimated and compensated
-(`robot_dynamics.control.lq.rules`). Their sum rests while efforts are cut, the arm is held or
-states are missing, is bounded, and is cleared by `reset`.
+As an option of the design, unknown torques are estimated and compensated
+(`robot_dynamics.control.lq.rules`). Their integral is bounded, pauses while efforts are cut, the
+arm is held or states are missing, and is cleared by `reset`.
 
 References
 ----------
@@ -47,15 +47,15 @@ from robot_dynamics.errors import ControlError, DimensionError, ParameterError, 
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
 
-#: Longest time between two states over which an error is summed up, in periods.
+#: Longest time between two states over which an error is integrated, in periods.
 LONGEST_GAP = 10.0
 
 #: Result for an argument of another length than the number of joints.
 WRONG_SIZE = -np.inf
 
-#: Points all over the range of an arm at which a feedback is checked without a trajectory.
+#: Number of points across the range of an arm at which a feedback is checked without a trajectory.
 CERTIFIED_POINTS = 40
-#: Longest period; over a longer one the series of a linear model are not valid. s.
+#: Longest period for which the series of a linear model are valid. s.
 LONGEST_PERIOD = 1.0
 
 
@@ -67,7 +67,7 @@ class FeedforwardLQController(LawWithPayload):
     Parameters
     ----------
     robot : Robot
-        The model, with the payload it is to carry.
+        The model, including a payload that is always carried.
     gain : {'riccati', 'one_step'}
         The regulator of the infinite horizon, or the minimiser of one step.
     design : FeedbackDesign, optional
@@ -88,7 +88,7 @@ class FeedforwardLQController(LawWithPayload):
     Attributes
     ----------
     certificate : Certificate
-        Stability of the feedback all over the range of the arm.
+        Stability of the feedback across the range of the arm.
     model : FeedforwardModel
         Model of feedforward and linearisation.
     rule : GainRule
@@ -100,7 +100,7 @@ class FeedforwardLQController(LawWithPayload):
     error_norm : float
         ``sum |e| + t_c sum |e_dot|`` of the last update, t_c the time constant. rad or m.
     K : ndarray, shape (n, 2 n) or (n, 3 n)
-        Gain of the last update, that of the integral last where there is one.
+        Gain of the last update; columns of the integral, if any, come last.
     tau_model, tau_feedback : ndarray, shape (n,)
         Parts of the last effort: feedforward and -K x.
     disturbance : SummedDisturbance or None
@@ -111,10 +111,10 @@ class FeedforwardLQController(LawWithPayload):
     Raises
     ------
     ControlError
-        Where the feedback is unstable at this period and delay, on the arm as modelled or on one
-        that `errors` allows for, with present gains or those of one update before.
+        If the feedback is unstable at this period and delay, for the arm as modelled or for one
+        within `errors`, with present gains or those of the previous update.
     InertiaError
-        Where some motion of the model moves no mass.
+        If some motion of the model moves no mass.
 
     Examples
     --------
@@ -176,7 +176,7 @@ class FeedforwardLQController(LawWithPayload):
         return self._table is not None
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Clear gain, schedule and disturbance; payload and certificate stay."""
+        """Clear gain, schedule and disturbance; keep payload and certificate."""
         self.schedule.reset()
         if self.disturbance is not None:
             self.disturbance.reset()
@@ -186,8 +186,8 @@ class FeedforwardLQController(LawWithPayload):
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`.
 
-        Feedforward and gains follow it without a jump of the effort; gains computed ahead are
-        dropped.
+        Feedforward and gains follow without a jump of the effort; gains computed ahead are
+        discarded.
         """
         super().carry(load, seconds)
         self._table = None
@@ -198,17 +198,17 @@ class FeedforwardLQController(LawWithPayload):
             joints, columns = table.gains.shape[1:]
             raise DimensionError(f'must have {self.robot.n} joints with {self.K.shape[1]} gains '
                                  f'each, got {joints} with {columns}', subject='gain table',
-                                 remedy='compute one along a trajectory of this robot, by the '
+                                 remedy='compute it along a trajectory of this robot, with the '
                                         'same design')
         self._table = table
 
     def certify(self) -> None:
-        """Check the feedback with the present payload all over the range of the arm.
+        """Check the feedback with the present payload across the range of the arm.
 
         Raises
         ------
         ControlError
-            Where it is unstable.
+            If it is unstable.
         """
         motions = typical_motions(self.robot)
         points = [x[:CERTIFIED_POINTS] for x in (motions.q, motions.v, motions.a)]
@@ -217,7 +217,7 @@ class FeedforwardLQController(LawWithPayload):
         self._require_stale_gains(*points)
         most = self.schedule.schedule.rescale
         if most > 1.0:
-            # The extreme weights while it runs: stiffest first, then best damped.
+            # The extreme weights during operation: stiffest first, then best damped.
             try:
                 for factors in ((most, 1.0 / most), (1.0 / most, most)):
                     self.rule.weights[:] = (self.rule.base_weights
@@ -235,7 +235,7 @@ class FeedforwardLQController(LawWithPayload):
         worst = certify(self.rule, robot, q, v, a, period=self.period, delay=self.delay,
                         errors=self._errors, gains=gains).worst
         if not worst.is_stable:
-            raise ControlError(f'is {age:g} s, too long for a fast arm: spectral radius '
+            raise ControlError(f'is {age:g} s, too long for this arm: spectral radius '
                                f'{worst.radius:.4f} of the arm "{worst.arm}" with old gains',
                                subject='update_period',
                                remedy=f'set it to {Schedule.update_period:g} s')
@@ -258,9 +258,9 @@ class FeedforwardLQController(LawWithPayload):
         Raises
         ------
         StateError
-            Where one of them is not finite; names the joint.
+            If one of them is not finite; names the joint.
         StopRequestedError
-            Where the error is excessive.
+            If the error is excessive.
         """
         q_d, v_d, a_d = self._subtracted(q, v, q_d, v_d, a_d)
         # NaN and negative time count as no time.
@@ -285,28 +285,28 @@ class FeedforwardLQController(LawWithPayload):
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Effort of the law at rest at a pose, shape (n,), N m or N.
 
-        With the gain of that pose, whatever the schedule, and without the summed disturbance.
+        With the gain of that pose, independent of the schedule, and without the disturbance
+        integral.
         """
         still = np.zeros(self.robot.n)
         q_d, v_d, a_d = self._subtracted(q, v, q_hold, still, still)
         self.rule.weights[:] = self.rule.base_weights
         self.rule.gain(self.model.linearise(q_d, v_d, a_d), self._K_held)
-        # Without the integral, which would go on pushing against an obstacle.
+        # Without the integral, which would push against an obstacle.
         self._apply(self.e, self.e_dot, self._K_held, 1.0, self._K_held, self.tau_feedback)
         return self.model.feedforward(q_d, v_d, a_d) + self.tau_feedback
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Gravity plus damping -k M v, shape (n,), N m or N.
 
-        k is k_v of the design, or the largest damping of a loop of this period and delay where
-        that is less: k (T/2 + delay) is `FEEDBACK_MARGIN` at most.
+        k is k_v of the design, limited to `FEEDBACK_MARGIN` / (T/2 + delay).
         """
         return self.model.gravity_torque(q) - self.damping_rate * (self.model.mass_matrix(q) @ v)
 
     def _subtracted(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                     a_d: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Write errors and their norm; return the desired motion as arrays for the kernels."""
-        # Positions and velocities in one unit, so that their sum is one.
+        # Positions and velocities are scaled to one unit, so that they can be added.
         rest = (self._turns, self.design.time_constant, self.e, self.e_dot, self._largest)
         try:
             norm = self._subtract(q, v, q_d, v_d, a_d, *rest)
@@ -341,7 +341,7 @@ class FeedforwardLQController(LawWithPayload):
         self.schedule.note_updated()
 
     def _load_kernels(self) -> None:
-        """Use every equation once, so that all is compiled before the loop starts."""
+        """Call every equation once, so that all are compiled before the loop starts."""
         still = np.zeros(self.robot.n)
         for _ in range(2):
             self.update(still, still, still, still, still, self.period, adapt=False)
@@ -354,7 +354,7 @@ class FeedforwardLQController(LawWithPayload):
 @kernel('f8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8, f8[::1], '
                         'f8[::1], f8[::1])', on_demand=True)
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
-    """Write e = q_d - q, e_dot = v_d - v, and raise the largest of each; return the norm.
+    """Write e = q_d - q and e_dot = v_d - v, update the largest of each, and return the norm.
 
     The short way round for continuous joints. The norm is ``sum |e| + velocity_share sum
     |e_dot|``, or -1 - i where joint i is not finite, or WRONG_SIZE.
@@ -382,7 +382,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
 def apply_feedback(e, e_dot, K_next, share, K, effort):
     """Move K by a share of the way to K_next, and write the effort K (e, e_dot).
 
-    The gain of the integral behind them is moved as well.
+    The gain of the integral in the last columns is moved as well.
     """
     n = e.size
     for i in range(n):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Gravity compensation: an arm without weight that follows the hand.
+r"""Gravity compensation for hand guiding: the arm appears weightless.
 
 .. math::
 
     \tau = g(q) + b + M(q) u + \rho (D v + F \tanh(v / \epsilon))
 
-A share rho of the joint friction is compensated, and u holds the rest as accelerations, so that a
-heavy shoulder and a light wrist feel alike:
+A share rho of the joint friction is compensated. u contains all other terms as accelerations, so
+that a heavy shoulder and a light wrist feel alike:
 
 =====================================  ==================================================
 :math:`-d\,v`                          damping, small and adjustable
@@ -14,18 +14,18 @@ heavy shoulder and a light wrist feel alike:
 :math:`-\omega_D(v - v_c)`             brake above the speed v_c allowed
 =====================================  ==================================================
 
-*Grip.* A model is never exact, and an arm that weighs almost nothing creeps away. So each
-joint has a friction with its deflection as state z. Below 0.7 z_max it is a spring and damper
-fixed to the ground, which does not creep under noise. From there on it slips, smoothly, and at
-z_max its acceleration reaches the breakaway value
-:math:`\omega_D \lambda z_{max}`. As long as it sticks it is the feedback that held the pose.
+*Grip.* Without weight, an arm drifts because of the errors of its model. Each joint therefore has
+a friction model with a deflection z as its state. Below 0.7 z_max it is a spring and damper fixed
+to the ground, which does not creep under noise. Above, it begins to slip smoothly, and at z_max
+its acceleration reaches the breakaway value :math:`\omega_D \lambda z_{max}`. While it sticks, it
+equals the feedback that held the pose.
 
-*Handover.* The effort of that feedback when guiding begins is what the model does not
-contain, a payload for example. It stays, as b, and causes no motion.
+*Handover.* When guiding begins, the effort of that feedback compensates what the model lacks, for
+example a payload. It is kept as b and causes no motion.
 
-*Speed.* v_c is v within the speed allowed, which goes to zero ahead of a joint limit,
-:math:`\lambda (q_{max} - q)`, and turns back behind it. For an arm faster than twice the
-speed an error is raised.
+*Speed.* v_c is v clipped to the allowed speed. That speed decreases to zero at a joint limit,
+:math:`\lambda (q_{max} - q)`, and is directed back beyond it. Above twice the allowed speed an
+error is raised.
 
 References
 ----------
@@ -57,19 +57,19 @@ from robot_dynamics.errors import ControlError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 
-#: Share of z_max up to which nothing slips.
+#: Share of z_max below which a joint does not slip.
 STICKS = 0.7
 
 #: Halvings of z_max in the search for the deflection.
 BISECTIONS = 40
 
-#: Speed, over the one allowed, from which an arm is no longer guided.
+#: Ratio to the allowed speed above which an error is raised.
 RUNAWAY = 2.0
 
 
 @dataclass(frozen=True)
 class GuidingSettings:
-    """Settings of guiding by hand.
+    """Settings of hand guiding.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class GuidingSettings:
 
 
 class GuidingController(ModelController):
-    """Controller of an arm that is guided by hand; desired motions are ignored.
+    """Controller for hand guiding; desired motions are ignored.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
 
@@ -184,7 +184,7 @@ class GuidingController(ModelController):
         Raises
         ------
         ParameterError
-            Where a value is wrong; nothing changes then.
+            If a value is wrong; nothing changes then.
         """
         given = {'damping': damping, 'friction_help': friction_help}
         settings = replace(self.settings, **{name: value for name, value in given.items()
@@ -198,7 +198,7 @@ class GuidingController(ModelController):
         return super().holding_effort(q, v, q_hold)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Begin guiding at the pose held last, with the effort that held it."""
+        """Begin guiding at the last held pose, with the effort that held it."""
         self.rest[:] = q
         self.offset[:] = 0.0
         if self._held is None:
@@ -219,9 +219,9 @@ class GuidingController(ModelController):
         Raises
         ------
         ControlError
-            Where the arm is too fast; names the joint.
+            If the arm is too fast; names the joint.
         StateError
-            Where the state is not finite.
+            If the state is not finite.
         """
         settings, gains = self.settings, self.feedback.gains
         rest = (dt, self._turns, self._range, gains.bandwidth, gains.error_rate, self._yield,
@@ -253,7 +253,7 @@ class GuidingController(ModelController):
         unit = position_units(self.robot)[joint]
         raise ControlError(f'moves at {v[joint]:.3g} {unit}/s, more than twice the '
                            f'{self._range[2, joint]:.3g} allowed', subject=name,
-                           remedy='push more gently, or raise guiding.largest_speed')
+                           remedy='guide it more slowly, or raise guiding.largest_speed')
 
 
 @helper
@@ -267,9 +267,9 @@ def slip_of(share):
 def give_way(share, motion):
     """Deflection after a motion, as a share of z_max, and the share of the motion that slips.
 
-    The z that fits its own slip, z + slip(z) motion = z before + motion, so that steps of any
-    length slide alike. With the slip at the z before, a sliding joint would grip at short steps,
-    with a jerk.
+    z solves the implicit equation z + slip(z) motion = z_before + motion, so that the result does
+    not depend on the step length. With the explicit slip(z_before), a sliding joint would stick at
+    short steps, with a jerk.
     """
     low, high = min(share, STICKS), min(share, 1.0)
     if high + slip_of(high) * motion > share:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controllers with a model and without adaptation: PD with gravity, and computed torque.
 
-Their feedback is weighted by the mass matrix of the arm without payload, whatever it carries. With
-that of a payload, a light wrist would have several times its gain while the payload is not in the
-hand yet, and ring. Without it, the feedback is a little softer when it is.
+Their feedback is weighted by the mass matrix of the arm without payload. With the payload, a light
+wrist would have several times its gain, and would oscillate before the payload is in the hand.
+Without it, the feedback is a little softer once the payload is there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from robot_dynamics.model.robot import Robot
 
 
 class LawWithPayload:
-    """Base class of laws that learn nothing and have no memory, with the payload of their model.
+    """Base class of laws without adaptation and memory, with the payload of their model.
 
     Implements `robot_dynamics.control.feedback.loaded_model.Carrier`.
     """
@@ -38,10 +38,10 @@ class LawWithPayload:
         """Do nothing: the law has no memory."""
 
     def note_applied(self, tau: FloatArray) -> None:
-        """Do nothing: the law has no use for the effort after limits."""
+        """Do nothing: the law does not need the effort after limits."""
 
     def forget_recent(self) -> None:
-        """Do nothing: the law learns nothing."""
+        """Do nothing: the law has no estimates."""
 
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`."""
@@ -56,10 +56,10 @@ class ModelController(LawWithPayload):
     """Base class of laws of feedback and model: a `TrackingController` without `update`.
 
     Gains are checked against the sampling period and the delay, the time from the measurement of a
-    state to the effort that answers it, s. Raises a ControlError where they are unstable, and an
+    state to the effort that answers it, s. Raises a ControlError if they are unstable, and an
     InertiaError where some motion of the model moves no mass. `tau_model` and `tau_feedback`,
     shape (n,), are the parts of the last effort: that of the model (with its payload, `model`),
-    and the rest; `e`, `e_dot` and `s` are the errors of the feedback.
+    and the remainder; `e`, `e_dot` and `s` are the errors of the feedback.
     """
 
     #: Name of the law in the error for joints of several coordinates.
@@ -100,9 +100,9 @@ class ModelController(LawWithPayload):
 class PDGravityController(ModelController):
     """PD control with gravity: tau = omega_D M0(q) (e_dot + lambda e) + K_P e + g0(q).
 
-    Implements `robot_dynamics.control.feedback.protocol.TrackingController`. Its feedback is that
-    of `robot_dynamics.control.laws.slotine_li.AdaptiveController`, to the last digit. Parameters
-    are those of `ModelController`.
+    Implements `robot_dynamics.control.feedback.protocol.TrackingController`. Its feedback is
+    exactly that of `robot_dynamics.control.laws.slotine_li.AdaptiveController`. Parameters are
+    those of `ModelController`.
 
     See Also
     --------
@@ -141,9 +141,10 @@ class ComputedTorqueController(ModelController):
         u = a_d + (\omega_D + \lambda) \dot e + \omega_D \lambda e
 
     With the true model and without K_P, :math:`\ddot e + (\omega_D + \lambda) \dot e + \omega_D
-    \lambda e = 0`: the rates are those of the other laws with the same gains, :math:`u = a_r +
-    \omega_D s`. Friction is that of the desired motion, which does not chatter with the sign of a
-    measured speed. Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
+    \lambda e = 0`: errors decay at the same rates as with the other laws and the same gains,
+    :math:`u = a_r + \omega_D s`. Friction is evaluated at the desired velocity, so that it does
+    not chatter with the sign of a measured speed. Implements
+    `robot_dynamics.control.feedback.protocol.TrackingController`.
 
     Parameters
     ----------

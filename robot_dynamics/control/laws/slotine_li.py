@@ -6,18 +6,18 @@ With e = q_d - q, v_r = v_d + lambda e, a_r = a_d + lambda e_dot and s = v_r - v
     tau    = Yr(q, v, v_r, a_r) pi + K_D s + K_P e        K_D = omega_D M0(q)
     dpi/dt = Gamma Yr^T s
 
-With the true parameters pi_true, along the exact motion::
+With the true parameters pi_true, in continuous time::
 
     V     = 1/2 s^T M s + 1/2 K_P |e|^2 + 1/2 |pi - pi_true|^2 (in Gamma^-1)
     dV/dt = -s^T K_D s - lambda K_P |e|^2 <= 0
 
-so that the error converges to zero, whether the parameters do or not. The law also learns from the
-prediction error of the last moments (`robot_dynamics.control.adaptation.learning`) and from the
-memory of past motion (`robot_dynamics.control.adaptation.regressor_memory`); V does not grow by
-either.
+so that the tracking error converges to zero, even if the parameters do not. The law also learns
+from the prediction error of recent samples (`robot_dynamics.control.adaptation.learning`) and from
+the memory of past motion (`robot_dynamics.control.adaptation.regressor_memory`); V does not grow
+by either.
 
 The gains follow from rules: K_D = omega_D M0(q), and Gamma from a covariance of the prior, scaled
-so that the estimates close the loop no faster than w_A
+so that the frequency of the adaptation loop is at most w_A
 (`robot_dynamics.control.adaptation.metric`). `loop_report` evaluates both along a motion, with the
 model as given and with the largest expected payload, joint terms included::
 
@@ -78,14 +78,14 @@ from robot_dynamics.model.robot import Robot
 
 #: Share of the stability limit of w_A that a natural law may use.
 NATURAL_SHARE = 0.7
-#: Estimates kept for `AdaptiveController.forget_recent`: how many, and how often. s.
+#: Number of past estimates for `AdaptiveController.forget_recent`, and the time between two. s.
 KEPT, KEPT_EVERY = 3, 0.1
-#: Points of a reference in a loop report, and the section of an endless one, s.
+#: Points of a reference in a loop report, and the part of an endless reference, s.
 POINTS, LONGEST = 200, 60.0
 
 
 class AdaptiveController:
-    """Torque law with estimates of every inertial and friction parameter.
+    """Adaptive torque law with estimates of all inertial and friction parameters.
 
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
 
@@ -94,8 +94,8 @@ class AdaptiveController:
     robot : Robot
         The model as given: prior of the estimates and source of K_D.
     feedback : FeedbackGains or JointGains, optional
-        Gains of the feedback: omega_D M0(q) s + K_P e, or K_P e + K_D e_dot with diagonal K_P and
-        K_D.
+        Gains of the feedback omega_D M0(q) s + K_P e, or of K_P e + K_D e_dot with diagonal K_P
+        and K_D.
     adaptation : AdaptationGains, optional
         Gains of the adaptation, its update law and coordinates.
     known : PartialKnowledge, optional
@@ -112,8 +112,8 @@ class AdaptiveController:
     Attributes
     ----------
     estimate : ndarray
-        Inertial parameters and joint terms as learnt so far, without payload; a view, in the order
-        of `estimate_names`.
+        Present estimates of inertial parameters and joint terms, without payload; a view, in the
+        order of `estimate_names`.
     parameters : ndarray
         The same with the payload, as of the last update.
     model : LoadedModel
@@ -128,9 +128,9 @@ class AdaptiveController:
     Raises
     ------
     InertiaError
-        Where a link of the model is not physically consistent and that is not allowed.
+        If a link of the model is not physically consistent, unless `allow_unphysical`.
     ControlError
-        Where the gains are unstable at this period and delay.
+        If the gains are unstable at this period and delay.
 
     See Also
     --------
@@ -171,7 +171,7 @@ class AdaptiveController:
                                           limit)
         self.estimate = self.adaptation.estimate
         self.parameters, self._load = self.estimate.copy(), np.zeros(self.estimate.size)
-        # A rotor inertia that is not learnt is known.
+        # A rotor inertia that is not estimated counts as known.
         self._rotors = np.where('armature' in gains.terms, 0.0, robot.armature)
         self._has_rotors = bool(np.any(self._rotors))
         self.learning = Learning(dynamics, self.adaptation, self.feedback, gains,
@@ -190,7 +190,7 @@ class AdaptiveController:
 
     @property
     def frozen_reason(self) -> str:
-        """Reason why the last update did not adapt although allowed to; empty when it did."""
+        """Reason why the last update did not adapt although that was allowed; empty if it did."""
         return self.learning.frozen_reason
 
     @property
@@ -199,10 +199,9 @@ class AdaptiveController:
         return bool(self.learning.frozen_reason)
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
-        """Forget filters and finite differences; keep what was learnt, unless it is frozen.
+        """Reset filters and finite differences; keep the estimates, unless they are frozen.
 
-        Estimates that were frozen by a rejected step may be wrong: the arm then starts again from
-        the model.
+        Estimates that a rejected step froze may be wrong: the law then restarts from the model.
         """
         if self.learning.is_latched:
             self.learning.forget()
@@ -239,8 +238,8 @@ class AdaptiveController:
         Raises
         ------
         ParameterError
-            Where the file cannot be read, is of another robot or model, contradicts what is known,
-            or has a link that is not physically consistent.
+            If the file cannot be read, is of another robot or model, contradicts known
+            parameters, or has a link that is not physically consistent.
         """
         prior = self.adaptation.prior
         estimate = load_estimates(path, self.robot, self.estimate_names, prior)
@@ -250,7 +249,7 @@ class AdaptiveController:
         size = np.abs(self._constraints) @ np.maximum(np.abs(estimate), np.abs(prior))
         if np.any(np.abs(moved) > SAME * size):
             raise ParameterError('has another value of a known parameter', subject=str(path),
-                                 remedy='declare the same parameters as known as when it was '
+                                 remedy='declare the same known parameters as when it was '
                                         'saved, or start from the model')
         self.learning.forget()
         outcome = self.adaptation.move_to(estimate)
@@ -305,7 +304,7 @@ class AdaptiveController:
     def carry(self, load: FloatArray, seconds: float) -> None:
         """Begin a change of the payload; see `LoadedModel.carry`.
 
-        The payload is known and no part of the estimates: the memory of the arm stays valid.
+        The payload is known and not part of the estimates, so that the memory stays valid.
         """
         self.model.carry(load, seconds)
         self._note_load()
@@ -329,7 +328,7 @@ class AdaptiveController:
         return self._gravity(q) + self.feedback.damping(q, v)
 
     def _load_kernels(self) -> None:
-        """Use every equation once, so that all is compiled before the loop starts."""
+        """Call every equation once, so that all are compiled before the loop starts."""
         still = np.zeros(self.robot.n)
         for _ in range(2):
             self.update(still, still, still, still, still, self.gains.longest_step, adapt=False)
@@ -357,9 +356,9 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
                     ) -> Adaptation | NaturalAdaptation:
     """Estimates with the update law of the gains.
 
-    `known` and `constraints` (k, p) are the same by name and as equations; `limit` is the largest
-    frequency w_A of a stable loop, rad/s. Raises a ParameterError where single parameters are
-    known under a natural law.
+    `constraints`, shape (k, p), are the equations of `known`; `limit` is the largest frequency w_A
+    of a stable loop, rad/s. Raises a ParameterError if single parameters are known under a
+    natural law.
     """
     parts, prior = gains.parts, robot.inertial_parameters
     bodies, terms = body_metric(robot, dynamics, gains), term_metric(robot, dynamics, gains)
@@ -369,7 +368,7 @@ def make_adaptation(robot: Robot, dynamics: Dynamics, gains: AdaptationGains,
                           keeps_bodies=keeps_bodies,
                           leakage=gains.leakage if parts.leaks else 0.0)
     if known.parameters or known.combinations:
-        raise ParameterError('cannot be known alone under the natural law, which moves whole '
+        raise ParameterError('must not be known under the natural law, which adapts whole '
                              'bodies', subject=', '.join(known.parameters + known.combinations),
                              remedy='declare whole links as known, or choose the law composite '
                                     'or memory')
@@ -428,7 +427,7 @@ def loop_report(law: AdaptiveController, reference: Reference | None = None, *,
     law : AdaptiveController
         The law with its gains.
     reference : Reference, optional
-        The motion; motions all over the joint ranges by default.
+        The motion; motions across the joint ranges by default.
     period, delay : float
         Sampling period, and time from the measurement of a state to the effort that answers it. s.
     payload : float, optional

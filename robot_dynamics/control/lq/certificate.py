@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stability of a gain with its delay, on the arm as modelled and on arms that differ from it.
+"""Stability of a delayed feedback, for the arm as modelled and for arms that differ from it.
 
 With the gain K of the model and Phi, Gamma of the arm, both at a point of a trajectory::
 
     x(k + 1) = Phi x(k) + Gamma u(k)        u(k) = -K x(k)
 
-is stable where all eigenvalues of Phi - Gamma K are within the unit circle. A torque that comes
-late by d = l T + d' acts through the last l + 1 torques, which join the state::
+is stable if all eigenvalues of Phi - Gamma K are within the unit circle. With a delay d = l T +
+d', the last l + 1 torques are further states::
 
     x(k + 1) = Phi x(k) + Phi(T - d') Gamma(d') u(k - l - 1) + Gamma(T - d') u(k - l)
 
-A gain with an integral of positions has one more state, z(k + 1) = z(k) + T q(k). The points are
-checked one by one, which is sufficient in practice for motions that are slow compared with their
-feedback, and not a proof.
+A gain with an integral of positions has one more state, z(k + 1) = z(k) + T q(k). Each point is
+checked by itself. This is sufficient in practice for motions that are slow compared with the
+feedback, but it is not a proof.
 
 References
 ----------
@@ -51,8 +51,8 @@ MOST_SAMPLES_LATE = 50
 class Verdict:
     """Stability of one arm, named by its difference from the model, with the gains of the model.
 
-    `dominant`, shape (k,), is the largest eigenvalue at each point; nan where the arm has no
-    linear model.
+    `dominant`, shape (k,), is the largest eigenvalue at each point; nan if the arm has no linear
+    model there.
     """
 
     arm: str
@@ -76,7 +76,7 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Stability of a feedback along a motion, on arms that differ from the model.
+    """Stability of a feedback along a motion, for arms that differ from the model.
 
     The first verdict is that of the arm as modelled. `period` and `delay` (from a state to the
     effort that answers it) are in s, `q`, shape (k, n), are the positions at the points.
@@ -99,13 +99,13 @@ class Certificate:
         return all(verdict.is_stable for verdict in self.verdicts)
 
     def require(self) -> None:
-        """Raise a ControlError with arm, radius and pose where the feedback is not stable."""
+        """Raise a ControlError with arm, radius and pose if the feedback is not stable."""
         if self.is_stable:
             return
         worst = self.worst
         point = int(np.argmax(worst.radii))
         pose = ', '.join(f'{x:.2f}' for x in self.q[point])
-        # Phase within the dead time: a late feedback oscillates, a soft one does not.
+        # Phase over the dead time: a late feedback oscillates, a soft one does not.
         late = abs(np.angle(worst.dominant[point])) * dead_time(1.0, self.delay / self.period)
         wanted = ('lower bandwidth or disturbance_rate, raise time_constant, or lower delay or '
                   'period of the loop' if late > SWINGS else
@@ -128,8 +128,8 @@ def certify(rule: GainRule, robot: Robot, q: FloatArray, v: FloatArray, a: Float
             gains: FloatArray | None = None) -> Certificate:
     """Check a feedback along a motion, at points q, v, a of shape (k, n).
 
-    `errors` are the largest differences between arm and model; `gains` may be given where they
-    exist already. period and delay in s.
+    `errors` are the largest differences between arm and model; `gains` may be given if they exist
+    already. period and delay in s.
     """
     period = positive('period', period, 's')
     delay = not_negative('delay', delay, 's')
@@ -155,9 +155,8 @@ def closed_loop(point: LinearPoint | LinearModel, K: FloatArray, period: float, 
                 ) -> FloatArray:
     """Transition matrix of state and past efforts under a feedback, shape (k, m, m).
 
-    For the arm at k points and gains (k, n, 2 n), or (k, n, 3 n) with an integral. m = 2 n without
-    delay; n more for each past period that the delay reaches into, and n more with an integral,
-    which follows the state.
+    For the arm at k points and gains (k, n, 2 n), or (k, n, 3 n) with an integral. m is 2 n, plus
+    n for each past period within the delay, plus n for an integral, which follows the state.
     """
     model = point if isinstance(point, LinearModel) else point.linear_model()
     n, size = K.shape[-2:]
@@ -224,12 +223,12 @@ class ModelErrors:
     Parameters
     ----------
     masses : float
-        Masses and inertias of all links, more or less than in the model. %.
+        Relative error of masses and inertias of all links, either sign. %.
     lengths : float
-        Distances between joints, more or less than in the model. %.
+        Relative error of distances between joints, either sign. %.
     payload : float
-        Unknown mass that every last link carries, as a share of the mass of all moving links: a
-        point twice as far from the link's frame as its centre of mass. %.
+        Unknown mass on every last link, as a share of the mass of all moving links: a point mass
+        twice as far from the link frame as the centre of mass. %.
     """
 
     masses: float = 30.0
@@ -241,7 +240,7 @@ class ModelErrors:
         for name in ('masses', 'lengths'):
             if getattr(self, name) >= 100.0:
                 raise ParameterError(f'must be below 100 %, got {getattr(self, name):g} %',
-                                     subject=name, remedy='some mass and length must remain')
+                                     subject=name, remedy='give the error as a share of the model')
 
     def arms(self, robot: Robot) -> dict[str, Robot]:
         """Robots at the limits of the model errors, by their difference from the model."""

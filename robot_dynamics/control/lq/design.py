@@ -12,22 +12,22 @@ The one-step minimiser of the report over a horizon h with the weights q_p = 1 a
 
     h = (k_v - sqrt(k_v^2 - 2 k_p)) / k_p        q_v = (1 / k_p - h^2/2) / 2
 
-The report takes for h the sampling period T. That fixes k_v to 1/T, which is a bang-bang feedback
-at any delay; q_v only sets the slow pole, of the time constant t_c = 2 q_v / T
-(`weight_of_time_constant`), which for Q = 1 is 2/T: never.
+The report uses the sampling period T as h. This fixes k_v to 1/T, a bang-bang feedback at any
+delay. q_v only sets the slow pole, with the time constant t_c = 2 q_v / T
+(`weight_of_time_constant`): 2/T for Q = 1, which is far too slow.
 
 The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) and k_v = sqrt(q_v
 + 2 k_p)::
 
     q_p = k_p^2        q_v = k_v^2 - 2 k_p = b^2 + 1 / t_c^2
 
-With compensation of unknown torques at a rate w, neither changes, and the feedback as a whole has
-a third pole at -w (`robot_dynamics.control.lq.rules`).
+Compensation of unknown torques at a rate w changes neither and adds a third pole at -w
+(`robot_dynamics.control.lq.rules`).
 
-*Schedule.* By the norm of the error, sum_i a_i |x_i|: below eps0 the feedback is zero, above
-eps1 gains are kept up to date, above eps2 the law requests a stop. The report updates when the
-error has become large; the gain is stale then, just when it is needed. With eps1 = 0 updates are
-as frequent as `update_period` allows, which costs little.
+*Schedule.* It uses the error norm sum_i a_i |x_i|: below eps0 the feedback is zero, above eps1
+gains are updated, above eps2 the law requests a stop. The report updates gains only after errors
+have become large, so that they are outdated when needed. With eps1 = 0 updates are as frequent as
+`update_period` allows, which costs little.
 
 References
 ----------
@@ -48,7 +48,7 @@ from robot_dynamics.model.arrays import FloatArray
 
 #: Largest rate of a design, the inverse of the smallest. 1/s.
 FASTEST = 1e6
-#: Largest ratio of weights: beyond it most joints are hardly controlled.
+#: Largest ratio of weights: above it most joints are hardly controlled.
 LARGEST_RESCALE = 100.0
 
 
@@ -83,7 +83,7 @@ class FeedbackDesign:
         for name, check, unit in (('bandwidth', positive, '1/s'), ('time_constant', positive, 's'),
                                   ('disturbance_rate', not_negative, '1/s')):
             value = check(name, getattr(self, name), unit)
-            # Weights are products of four of them.
+            # Weights are products of up to four rates.
             if value != 0.0 and not 1.0 / FASTEST <= value <= FASTEST:
                 raise ParameterError(f'must be between {1.0 / FASTEST:g} and {FASTEST:g} {unit}, '
                                      f'got {value:g}', subject=name,
@@ -139,7 +139,7 @@ class Schedule:
     Parameters
     ----------
     eps0 : float
-        Threshold of the feedback. The arm drifts until it is reached: 0 for feedback always.
+        Threshold of the feedback, below which the arm drifts; 0 for permanent feedback.
     eps1 : float
         Threshold of gain updates.
     eps2 : float
@@ -149,9 +149,8 @@ class Schedule:
     update_period : float
         Shortest time between two updates of the gain; 0 for one in each sample. s.
     rescale : float
-        Largest factor by which the weight of one position or velocity may differ from that of the
-        mean of all, in proportion to the largest error since the last update; 1 to leave the
-        weights alone.
+        Largest ratio of a rescaled weight to the designed one. Weights are rescaled in proportion
+        to the largest error since the last update, relative to the mean; 1 for constant weights.
 
     Examples
     --------
@@ -176,7 +175,7 @@ class Schedule:
         if not 1.0 <= number('rescale', self.rescale) <= LARGEST_RESCALE:
             raise ParameterError(f'must be between 1 and {LARGEST_RESCALE:g}, got '
                                  f'{self.rescale:g}', subject='rescale',
-                                 remedy='use 1 to leave the weights alone')
+                                 remedy='use 1 for constant weights')
 
     def require_below(self, reach: float) -> None:
         """Reject thresholds beyond the largest tracking error.
@@ -200,7 +199,7 @@ class Schedule:
 
 
 class ScheduleState:
-    """Decisions of a schedule about the last sample: feedback, gain update, and their counts."""
+    """Decisions of a schedule for the last sample (feedback, gain update), and their counts."""
 
     def __init__(self, schedule: Schedule):
         self.schedule = schedule
@@ -219,9 +218,9 @@ class ScheduleState:
         self._age = np.inf
 
     def observe(self, norm: float, dt: float) -> None:
-        """Decide about a sample with an error norm, rad or m, after a time, s.
+        """Decide for a sample with an error norm, rad or m, after a time, s.
 
-        Raises a StopRequestedError where the error is excessive.
+        Raises a StopRequestedError if the error is excessive.
         """
         schedule = self.schedule
         # Written so that NaN counts as excessive.
@@ -234,7 +233,8 @@ class ScheduleState:
         self._age += dt
         self.feeds_back = norm >= schedule.eps0
         self.counts['skipped'] += not self.feeds_back
-        # The first gain is computed at any error. A tenth of a sample is rounding.
+        # The first gain is computed at any error. The tolerance of a tenth of a sample is for
+        # rounding.
         self.is_due = self.is_first or (
             norm >= schedule.eps1 and self._age >= schedule.update_period - 0.1 * dt)
 
@@ -247,7 +247,7 @@ class ScheduleState:
 def rescaled_weights(weights: FloatArray, largest: FloatArray, most: float) -> FloatArray:
     """Weights times |x_i| over the mean of the positions or of the velocities, shape (2 n,).
 
-    The factors are limited to `most`, up or down; the designed ratio of the two kinds stays.
+    The factors are within 1/`most` and `most`; positions and velocities are rescaled separately.
     """
     kinds = largest.reshape(2, -1)
     means = kinds.mean(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gains along a trajectory that is known ahead, computed by a thread beside the control loop.
+"""Gains along a known trajectory, computed by a thread beside the control loop.
 
-The compiled kernels release Python's lock: the loop waits microseconds.
+The compiled kernels release the GIL, so that the loop waits only microseconds.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import DimensionError, RobotDynamicsError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray, real_array
 
-#: Number of knots ahead of the last one in which the next is searched.
+#: Number of knots after the last one among which the next is searched.
 REACH = 64
-#: Largest distance of a motion from the knots of its trajectory, beyond that between knots:
-#: gains hardly change over such a distance. rad.
+#: Largest distance of a motion from the knots of its trajectory, in addition to the distance
+#: between knots: gains hardly change over it. rad.
 CLOSE = 1e-4
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
@@ -29,8 +29,8 @@ Motion = tuple[FloatArray, FloatArray, FloatArray]
 class GainTable:
     """Gains (k, n, 2 n) or (k, n, 3 n) at the knots of a trajectory, found by the desired motion.
 
-    It has no clock: the desired motion itself determines the place on the trajectory, so that lost
-    samples and a late start do no harm. A motion off the trajectory gets no gain from the table.
+    It has no clock. The desired motion determines the position on the trajectory, so that lost
+    samples and a late start have no effect. The table has no gain for a motion off the trajectory.
     """
 
     def __init__(self, q: ArrayLike, v: ArrayLike, gains: ArrayLike, spacing: float):
@@ -66,7 +66,7 @@ class GainTable:
     def find(self, q_d: FloatArray, v_d: FloatArray) -> FloatArray | None:
         """Gain at the desired motion, None off the trajectory.
 
-        The search goes forward from the last knot, and over the whole table where that fails.
+        The search goes forward from the last knot, then over the whole table.
         """
         q_d, v_d = _contiguous(q_d, 'q_d'), _contiguous(v_d, 'v_d')
         if q_d.shape != self.q.shape[1:] or v_d.shape != self.q.shape[1:]:
@@ -82,7 +82,7 @@ class GainTable:
         return self.gains[knot]
 
     def _look(self, q_d: FloatArray, v_d: FloatArray, start: int, reach: int) -> int:
-        """Index of the nearest knot within reach, -1 where it is too far."""
+        """Index of the nearest knot within reach, or -1."""
         knot, distance = self._find(self.q, self.v, q_d, v_d, self.spacing, start, reach)
         # Written so that NaN is too far.
         return knot if distance <= self._close else -1
@@ -115,7 +115,7 @@ class GainPlanner:
 
     def __init__(self, rule: GainRule):
         self.failure = ''
-        # Compiled before the loop runs: the compiler holds Python's lock.
+        # Compiled before the loop runs, because the compiler holds the GIL.
         nearest_knot.load()
         self._rule = rule
         self._changed = threading.Condition()
@@ -137,7 +137,7 @@ class GainPlanner:
             self._changed.notify()
 
     def take(self) -> GainTable | None:
-        """Table that is new since the last call, or None."""
+        """The table computed since the last call, or None."""
         # Checked without the lock first: most calls end here.
         if self._done is None:
             return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gain rules: from the linear model at a point to the gain there, fast enough for a loop.
+"""Gain rules: the gain for the linear model at a point, fast enough for a control loop.
 
-With u = M w the input matrix loses M: B w = (0, 1), so that all joints are of a size, and K = M
-K_w. A = [[0, 1], [F_q, F_v]] with [F_q, F_v] = -M^-1 [dtau/dq, dtau/dv] is never multiplied out: A
-X has the lower half of X above [F_q, F_v] X. The series of order m are evaluated as S_k = 1 + A T
-/ (k + 1) S_(k + 1), the innermost first::
+With u = M w the input matrix becomes (0, 1), which scales all joints alike, and K = M K_w. A =
+[[0, 1], [F_q, F_v]] with [F_q, F_v] = -M^-1 [dtau/dq, dtau/dv] is never formed: A X is the lower
+half of X above [F_q, F_v] X. The series of order m are evaluated as S_k = 1 + A T / (k + 1) S_(k +
+1), the innermost first::
 
     Gamma = T S_1 (0, 1)        S_1 = 1 + A T / 2! + ... + (A T)^(m - 1) / m!
     Phi   = 1 + A T S_1
@@ -14,22 +14,22 @@ derivatives of the efforts, an unknown payload or friction is a torque d that ha
 
     M dv/dt = -Kq q - D v + u + d
 
-With u = -K x - d^, the gain of the regulator is that without d. d is estimated from the difference
-between the motion and that of the regulated model, at a rate w::
+With u = -K x - d^, the gain K does not depend on d. d is estimated at a rate w from the difference
+between the motion and that of the regulated model::
 
     d d^/dt = w (M dv/dt + (Kq + K_p) q + (D + K_v) v)
 
-with the right hand side w (d - d^), so that the spectrum is that of the regulator and -w, n times.
-The acceleration is not measured: integrated, it is the velocity. Positions and velocities then add
-to the gain, and their integral gets one::
+The right hand side is w (d - d^), so that the eigenvalues are those of the regulator, and -w, n
+times. The acceleration is not measured, but its integral is the velocity. The estimate therefore
+adds to the gains of positions and velocities, and has an integral gain::
 
     u = -(K_p + w (K_v + D)) q - (K_v + w M) v - int w (K_p + Kq) q dt
 
-This is the reduced-order observer of a constant disturbance, and the gain of an integral with it:
-with k_p, k_v of a joint it is the PID controller of poles -b, -1/t_c, -w. The integral is kept in
-efforts: a change of the gain does not change what has been summed up. An arm heavier than its
-model by a factor f needs f < (k_p + w k_v)(k_v + w) / (w k_p): the lower w, the more: 15 where w
-is a fifth of b = 1/t_c, 21 at an eighth, and 35 at a fifteenth.
+This is the reduced-order observer of a constant disturbance. With k_p, k_v of a joint it is a PID
+controller with poles -b, -1/t_c, -w. The integral is stored as an effort, so that a change of the
+gain does not change its value. An arm heavier than its model by a factor f is stable for f < (k_p
++ w k_v)(k_v + w) / (w k_p). A lower w permits more: f < 15 for w = b/5 with b = 1/t_c, 21 for b/8,
+and 35 for b/15.
 
 References
 ----------
@@ -54,8 +54,8 @@ from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute_
 from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 
-#: Last power of A T in the series of Phi. Gains of an arm at several rad/s then have a relative
-#: error of 5e-4 over a horizon of 13 ms, and of 5e-7 over a period of 2 ms.
+#: Last power of A T in the series of Phi. The relative error of gains at several rad/s is then
+#: 5e-4 over a horizon of 13 ms, and 5e-7 over a period of 2 ms.
 DEFAULT_ORDER = 3
 #: Highest order; further terms are below the resolution of doubles.
 HIGHEST_ORDER = 20
@@ -97,7 +97,7 @@ class GainRule(ABC):
     def gain(self, point: LinearPoint, K: FloatArray) -> None:
         """Write the gain at a point into K, shape (n, columns).
 
-        Raises a ControlError where a mass matrix is not positive definite.
+        Raises a ControlError if a mass matrix is not positive definite.
         """
 
     def gains_at(self, points: LinearPoint) -> FloatArray:
@@ -123,7 +123,7 @@ class GainRule(ABC):
 
 
 class OneStepRule(GainRule):
-    """One-step rule: K = (Gamma^T Q Gamma)^-1 Gamma^T Q Phi over a horizon, q_v where q_p is 1."""
+    """One-step rule: K = (Gamma^T Q Gamma)^-1 Gamma^T Q Phi over a horizon, with q_p = 1."""
 
     name = 'one_step'
 
@@ -141,16 +141,16 @@ class OneStepRule(GainRule):
 class RiccatiRule(GainRule):
     """Regulator of the infinite horizon, by steps of the Riccati difference equation.
 
-    A point hardly differs from the one before it, so that few steps from the cost matrix there
-    follow the solution of the algebraic equation closely. The weights are q_p and q_v, the weight
-    of an acceleration being 1.
+    Neighbouring points hardly differ, so that a few steps from the previous cost matrix
+    approximate the solution of the algebraic equation closely. The weights are q_p and q_v for an
+    acceleration weight of 1.
     """
 
     name = 'riccati'
 
-    #: Steps for each gain on line; each reduces the rest by exp(-2 T / t_c).
+    #: Steps for each gain on-line; each reduces the error by exp(-2 T / t_c).
     STEPS = 2
-    #: Largest relative difference of a gain from that of the algebraic equation, off line.
+    #: Largest relative difference of an off-line gain from that of the algebraic equation.
     TOLERANCE = 1e-10
     _BATCH, _MOST_BATCHES = 100, 1000
 
@@ -218,7 +218,7 @@ class RiccatiRule(GainRule):
 
 
 class DisturbanceRule(GainRule):
-    """Another rule with the estimate of an unknown torque, compensated at a rate, 1/s."""
+    """A rule extended by the compensation of unknown torques at a rate, 1/s."""
 
     def __init__(self, rule: GainRule, rate: float):
         self.name, self.n, self.time, self.order = rule.name, rule.n, rule.time, rule.order
@@ -286,7 +286,7 @@ def rule_of_design(kind: str, n: int, design: FeedbackDesign, period: float, *,
     elif order != 1:
         rule = OneStepRule(n, design.horizon, design.one_step_weight, order=order)
     else:
-        raise ParameterError('must be 2 or more, got 1: to first order no effort moves a position',
+        raise ParameterError('must be 2 or more, got 1: without effect of efforts on positions',
                              subject='series_order', remedy='set it to 2 or more')
     return DisturbanceRule(rule, design.disturbance_rate) if design.disturbance_rate else rule
 
@@ -397,7 +397,7 @@ def step_back(Phi, Gamma, weights, cost, gain, ahead, reached, spare, closed):
     multiply_transposed(Phi, spare, cost)
     for i in range(size):
         cost[i, i] += weights[i]
-        # Symmetrised: the asymmetry of rounding would grow from step to step.
+        # Symmetrised, because asymmetric rounding errors would grow from step to step.
         for j in range(i):
             mean = 0.5 * (cost[i, j] + cost[j, i])
             cost[i, j] = mean
@@ -428,7 +428,7 @@ def one_step_gain_of(dq, dv, M, horizon, order, weights, K):
 def riccati_gain_of(dq, dv, M, period, order, weights, steps, cost, K):
     """Write the gain of a point after some steps from a cost matrix, which is updated.
 
-    Returns 0 or SINGULAR, after which neither is valid.
+    Returns 0, or SINGULAR, in which case neither is valid.
     """
     n = M.shape[0]
     F, factor, gain = np.empty((n, 2 * n)), np.empty((n, n)), np.empty((n, 2 * n))

@@ -8,17 +8,17 @@ r"""Joint accelerations for an acceleration of the end effector, within bounds.
     u_{min} \le u \le u_{max}
 
 Source: A. De Luca, Robotics 2, July 12, 2021, Exercise 1, eqs. 3-5. Its Algorithm 1 saturates the
-largest command, once, and gives up in solvable cases where bounds differ between joints or several
-have to be saturated. Here the solution is found for any redundancy and any dimension of the task,
-whenever it exists.
+largest command once. It fails in solvable cases if bounds differ between joints or several joints
+have to be saturated. This solver finds the solution for any redundancy and any dimension of the
+task, if there is one.
 
 With a rank-revealing factorisation of the Jacobian, every solution of J w = b is w = w0 + N z: the
-least one and a part in the null space, N with orthonormal columns. The bounds then cut a polytope
-out of the space of z, and the answer is its point nearest to zero, found by the dual method of D.
-Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex quadratic
-programs", Mathematical Programming 27, 1983: from the nearest point without bounds, one violated
-bound after the other is made to hold. The distance grows with every step, so that the search ends:
-at the answer, or at a bound that cannot hold together with those held already.
+solution of least norm and a part in the null space, with orthonormal columns of N. The bounds
+define a polytope in the space of z. The solution is its point nearest to zero, found by the dual
+method of D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex
+quadratic programs", Mathematical Programming 27, 1983: starting at the nearest point without
+bounds, violated bounds are enforced one after another. The distance grows with every step, so that
+the search ends, at the solution or at a bound that contradicts the active ones.
 """
 
 from __future__ import annotations
@@ -37,16 +37,15 @@ from robot_dynamics.model.arrays import FloatArray
 
 # Outcomes.
 EXACT, UNREACHABLE, OUT_OF_BOUNDS, STALLED = 0, 1, 2, 3
-#: A direction of the task below this share of the largest is neglected.
+#: Singular directions of the task below this share of the largest one are neglected.
 RANK_TOLERANCE = 1e-10
 #: Part of a task that no acceleration reaches, relative to the task or to 1.
 RANGE_TOLERANCE = 1e-9
-#: Excess over a bound that is rounding, relative to the accelerations or to 1.
+#: Excess over a bound that counts as rounding, relative to the accelerations or to 1.
 BOUND_TOLERANCE = 1e-11
-#: Share of a self-motion below which a joint is fixed by the task and the bounds held, but for
-#: rounding.
+#: Share of a self-motion below which a joint counts as fixed by the task and the active bounds.
 DEPENDENT = 1e-9
-#: Changes of the set of bounds held, a joint.
+#: Largest number of changes of the set of active bounds, per joint.
 MOST_CHANGES = 50
 
 
@@ -55,10 +54,10 @@ class Outcome(Enum):
 
     #: The task is met within the bounds.
     EXACT = EXACT
-    #: The Jacobian is singular and no acceleration meets the task, bounds or not. The answer
-    #: is the least acceleration, within the bounds, that comes nearest to the task.
+    #: The Jacobian is singular and no acceleration meets the task, even without bounds. The result
+    #: is the least acceleration within the bounds that comes nearest to the task.
     UNREACHABLE = UNREACHABLE
-    #: No acceleration within the bounds meets the task, or comes as near to it as without them.
+    #: No acceleration within the bounds meets the task, or comes as near to it as without bounds.
     OUT_OF_BOUNDS = OUT_OF_BOUNDS
 
 
@@ -66,8 +65,8 @@ class Outcome(Enum):
 class AccelerationCommand:
     """Joint accelerations u, nan without a solution, rad/s^2 or m/s^2, and their outcome.
 
-    `held` is -1 where a joint is held at its lower bound, 1 at its upper, else 0; without a
-    solution, the bounds that cannot be kept together with the task.
+    `held` is -1 for a joint at its lower bound, 1 at its upper, else 0; without a solution, it
+    marks the bounds that contradict the task.
     """
 
     u: FloatArray
@@ -81,7 +80,7 @@ class AccelerationCommand:
 
 
 class AccelerationSolver:
-    """Repeated solution for control loops of n joints, without checks of the arguments.
+    """Solver for control loops of n joints, without checks of the arguments.
 
     See `bounded_acceleration` for single calls.
     """
@@ -97,7 +96,7 @@ class AccelerationSolver:
         """Write the solution to `u` and `held`; return its outcome. See `bounded_acceleration`.
 
         The Jacobian must be contiguous, and no upper bound below the lower one. Raises a
-        ControlError where the search does not end, as with NaN.
+        ControlError if the search does not end, as with NaN.
         """
         nearest_to = self._still if preferred is None else preferred
         outcome = self._solve(J, task, nearest_to, lower, upper, self.u, self.held)
@@ -122,9 +121,9 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
     Parameters
     ----------
     J : array_like, shape (m, n)
-        Jacobian of the task; it may be singular, and m may be any number from 1 up.
+        Jacobian of the task; it may be singular, m >= 1.
     task : array_like, shape (m,)
-        Acceleration of the task less the rate of J times velocity.
+        Acceleration of the task minus J_dot v.
     upper : array_like, scalar or shape (n,)
         Largest accelerations; inf without a bound. rad/s^2 or m/s^2.
     lower : array_like, scalar or shape (n,), optional
@@ -135,7 +134,7 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
     Raises
     ------
     DimensionError, ControlError
-        Where shapes or values are wrong.
+        If shapes or values are invalid.
 
     Examples
     --------
@@ -168,7 +167,7 @@ def bounded_acceleration(J: ArrayLike, task: ArrayLike, upper: ArrayLike,
 def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, link: str,
                               acceleration: ArrayLike, upper: ArrayLike = np.inf,
                               lower: ArrayLike | None = None) -> AccelerationCommand:
-    """Least joint acceleration that gives a link an acceleration, within bounds.
+    """Least joint acceleration within bounds for a desired acceleration of a link.
 
     Parameters
     ----------
@@ -179,8 +178,8 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
     link : str
         A link or frame.
     acceleration : array_like, shape (3,) or (6,)
-        Acceleration of the frame's origin, m/s^2, and where six values are given, angular
-        acceleration, rad/s^2, in base axes. Zeros keep it at its velocity.
+        Acceleration of the frame's origin, m/s^2, and, with six values, angular acceleration,
+        rad/s^2, in base axes. Zeros keep the velocity constant.
     upper, lower : array_like
         As for `bounded_acceleration`.
 
@@ -211,9 +210,9 @@ def end_effector_acceleration(dynamics: Dynamics, q: ArrayLike, v: ArrayLike, li
 def solve(J, b, preferred, lower, upper, u, held):
     """Write the u nearest to preferred with J u = b and lower <= u <= upper.
 
-    Where b is not in the range of J, the nearest that is takes its place. `held` gets -1 where u
-    is held at its lower bound, 1 at its upper; without a solution, the bounds that contradict each
-    other. Returns EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
+    If b is not in the range of J, it is replaced by the nearest vector that is. `held` gets -1 for
+    u at its lower bound, 1 at its upper; without a solution, it marks contradicting bounds.
+    Returns EXACT, UNREACHABLE (the nearest task was taken), OUT_OF_BOUNDS or STALLED.
     """
     m, n = J.shape
     wanted = np.empty(m)
@@ -283,7 +282,7 @@ def solve_task(J, b):
 def triangulate(A, order, scales):
     """Bring A P to Q R by reflections with column pivoting; return the rank.
 
-    R stands on and above the diagonal, the reflections I - scale x x^T, x = (1, ...), below.
+    R is stored on and above the diagonal, the reflections I - scale x x^T, x = (1, ...), below.
     """
     rows, columns = A.shape
     first = 0.0
@@ -394,8 +393,8 @@ def orthogonalise(Z, S, k):
 def nearest_point(N, lowest, highest, least, z, held):
     """Write the z nearest to zero with lowest <= N z <= highest; return an outcome.
 
-    N has one row per joint, none longer than 1; z and held are zero before. The rounding of the
-    accelerations `least` counts as rounding of the bounds.
+    N has one row per joint, of norm at most 1; z and held must be zero initially. Rounding of the
+    accelerations `least` is part of the tolerance of the bounds.
     """
     n, width = N.shape
     active = np.empty(width + 1, dtype=np.int64)
@@ -424,7 +423,7 @@ def nearest_point(N, lowest, highest, least, z, held):
 
 @routine
 def most_violated(N, lowest, highest, z, size, active, count):
-    """The bound exceeded most that is not held: joint or -1, side, excess."""
+    """The most violated bound that is not active: joint or -1, side, excess."""
     n, width = N.shape
     worst, side, excess = -1, 0.0, BOUND_TOLERANCE * size
     for j in range(n):
@@ -445,13 +444,14 @@ def most_violated(N, lowest, highest, z, size, active, count):
 
 @routine
 def hold(N, joint, joint_side, excess, active, side, price, count, z):
-    """Move z until one more bound holds, releasing others; return outcome and count."""
+    """Move z until one more bound is active, releasing others; return outcome and count."""
     width = z.size
     Z, S = np.empty((width + 1, width)), np.empty((width + 1, width + 1))
     shares = np.empty(width + 1)
     cost = 0.0
     while True:
-        # The new normal last: its component orthogonal to the others is the direction to go.
+        # The new normal comes last: its component orthogonal to the others is the search
+        # direction.
         S[:] = 0.0
         for k in range(count):
             for i in range(width):
@@ -491,7 +491,7 @@ def hold(N, joint, joint_side, excess, active, side, price, count, z):
 
 @routine
 def settle(N, lowest, highest, active, side, count, z):
-    """Compute the z nearest to zero on the bounds held, without the rounding of many steps."""
+    """Recompute the z nearest to zero on the active bounds, to remove accumulated rounding."""
     width = z.size
     Z, S = np.empty((count, width)), np.zeros((count, count))
     z[:] = 0.0

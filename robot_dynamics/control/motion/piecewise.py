@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motions of polynomial pieces that end at rest."""
+"""Piecewise polynomial motions that end at rest."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from robot_dynamics.dynamics.kernels.loading import helper, kernel
 from robot_dynamics.model.arrays import FloatArray
 
-#: Last velocity below which a trajectory ends at rest. rad/s or m/s.
+#: Final velocity below which a trajectory counts as ending at rest. rad/s or m/s.
 AT_REST = 1e-4
-#: Time for which a motion that ran out of points continues with its last acceleration before
-#: it stops: the next point of a stream may be about to come. s.
+#: Time for which a motion continues with its last acceleration after its last point, before it
+#: stops: the next point of a stream may still arrive. s.
 COAST = 0.05
 #: Shortest duration of a stop. s.
 SHORTEST_STOP = 0.05
@@ -38,10 +38,10 @@ class Progress(Enum):
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseMotion:
-    """A motion for all times after its start; its last piece is a rest.
+    """A motion for all times from its start; in the last piece it is at rest.
 
-    Each of m pieces takes over at its `begin`, is a polynomial of time since its `origin`, with
-    coefficients (m, 6, n), and has a stage.
+    Each of m pieces applies from its `begin` on, is a polynomial of the time since its `origin`,
+    with coefficients (m, 6, n), and has a stage.
     """
 
     begins: FloatArray
@@ -63,7 +63,7 @@ class PiecewiseMotion:
         return part
 
     def followed_by(self, other: PiecewiseMotion) -> PiecewiseMotion:
-        """These pieces with others after them."""
+        """These pieces, followed by others."""
         return PiecewiseMotion(np.concatenate((self.begins, other.begins)),
                                np.concatenate((self.origins, other.origins)),
                                np.concatenate((self.coefficients, other.coefficients)),
@@ -90,11 +90,11 @@ def pieces_through(times: FloatArray, q: FloatArray, v: FloatArray | None, a: Fl
                    before: tuple[float, FloatArray, FloatArray] | None = None) -> PiecewiseMotion:
     """Motion through m points, with a stop after them if they end in motion.
 
-    Times (m,) in s; positions q (m, n); v and a (m, n), or None. The stop decelerates by
-    `stop_acceleration`, rad/s^2 or m/s^2, after `coast`, s; with 0 it brakes at once, without the
-    part of the last acceleration that would make a joint faster. `before` is time, position and
-    velocity of a point before the first one, from which positions without velocities are
-    interpolated.
+    Times (m,) in s; positions q (m, n); v and a (m, n), or None. The stop decelerates with
+    `stop_acceleration`, rad/s^2 or m/s^2, after `coast`, s. With `coast` 0 it brakes at once,
+    without the part of the last acceleration that would speed up a joint. `before` is time,
+    position and velocity of a point before the first one, used for the spline of positions without
+    velocities.
     """
     if v is None:
         v, a = _derivatives(times, q, before)
@@ -138,7 +138,7 @@ def _ending(t: float, q: FloatArray, v: FloatArray, a: FloatArray, stop_accelera
 def _derivatives(times: FloatArray, q: FloatArray,
                  before: tuple[float, FloatArray, FloatArray] | None
                  ) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of positions without velocities: of a spline that ends at rest."""
+    """Derivatives at points without velocities, from a spline that ends at rest."""
     knots, values = times, q
     v_start = np.zeros(q.shape[1])
     if before is not None:
@@ -148,14 +148,14 @@ def _derivatives(times: FloatArray, q: FloatArray,
     if knots.size == 1:
         return np.zeros_like(q), np.zeros_like(q)
     v, a = spline_derivatives(knots, values, v_start)
-    # The spline would end with an acceleration; the last piece ends without.
+    # The spline would end with an acceleration; the last piece ends with none.
     a[-1] = 0.0
     return v[-q.shape[0]:], a[-q.shape[0]:]
 
 
 def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray,
             q1: FloatArray, v1: FloatArray, a1: FloatArray) -> FloatArray:
-    """Pieces, shape (m, 6, n), that meet position, velocity and acceleration at both ends.
+    """Pieces, shape (m, 6, n), with given position, velocity and acceleration at both ends.
 
     Durations (m,); q(t) = sum_k c_k t^k, t from the start of the piece.
     """
@@ -171,7 +171,7 @@ def quintic(duration: FloatArray, q0: FloatArray, v0: FloatArray, a0: FloatArray
 
 def cubic(duration: FloatArray, q0: FloatArray, v0: FloatArray, q1: FloatArray,
           v1: FloatArray) -> FloatArray:
-    """Pieces that meet position and velocity at both ends, as `quintic` does."""
+    """Pieces with given position and velocity at both ends; see `quintic`."""
     h = np.asarray(duration, dtype=np.float64)[:, None]
     distance = q1 - q0 - v0 * h
     speed = (v1 - v0) * h
@@ -195,7 +195,7 @@ def uniform(q0: FloatArray, v0: FloatArray, a0: FloatArray) -> FloatArray:
 
 
 def rest(q: FloatArray) -> FloatArray:
-    """Piece that stays where it is, shape (6, n)."""
+    """Piece at rest, shape (6, n)."""
     return uniform(q, np.zeros_like(q), np.zeros_like(q))
 
 
@@ -211,7 +211,7 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
                        ) -> tuple[FloatArray, FloatArray]:
     """Velocities and accelerations (m, n) at the points of the clamped cubic spline.
 
-    The spline has continuous acceleration, the given velocity at the first point and none at the
+    The spline has continuous acceleration, the given velocity at the first point and zero at the
     last. Source: C. de Boor, A Practical Guide to Splines, Springer 1978, chapter IV.
     """
     m = times.size
@@ -225,7 +225,7 @@ def spline_derivatives(times: FloatArray, q: FloatArray, v_start: FloatArray
         before, after = h[:-1], h[1:]
         right = np.ascontiguousarray(3.0 * (after * slope[:-1] + before * slope[1:]))
         right[0] -= after[0] * v[0]
-        # Compiled: a control loop waits for it, and a trajectory may have a thousand points.
+        # Compiled, because it runs in a control loop, and a trajectory may have a thousand points.
         solve_tridiagonal.load()(after.ravel(), 2.0 * (before + after).ravel(), before.ravel(),
                                  right)
         v[1:-1] = right
@@ -252,10 +252,10 @@ def _piece_at(begins, count, t):
 def evaluate_pieces(begins, origins, coefficients, t, q, v, a):
     """Write the motion at t to q, v, a (n,); return the index of its piece."""
     k = _piece_at(begins, begins.size, t)
-    # The first piece may begin at -inf: before its origin the motion rests.
+    # The first piece may begin at -inf: before its origin the motion is at rest.
     s = max(t - origins[k], 0.0)
     for i in range(q.size):
-        # Horner's scheme, carried on to the derivatives.
+        # Horner's scheme, extended to the derivatives.
         position, velocity, half = 0.0, 0.0, 0.0
         for j in range(ORDER - 1, -1, -1):
             half = velocity + s * half

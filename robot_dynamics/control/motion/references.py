@@ -29,28 +29,28 @@ from robot_dynamics.errors import DimensionError, ParameterError, TrajectoryErro
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 
-#: Largest jump of position, velocity and acceleration between members of a `Sequence`.
+#: Largest permitted jump of position, velocity and acceleration between members of a `Sequence`.
 CONTINUITY = 1e-6
 #: Shortest duration of a quintic move. s.
 SHORTEST_MOVE = 0.1
 #: Longest duration of a quintic move. s.
 LONGEST_MOVE = 1e9
-#: Points at which extremes of a series are searched: per period of the highest harmonic, and at
-#: least per period.
+#: Points at which extremes of a series are searched: per period of the highest harmonic, and least
+#: number per base period.
 POINTS_PER_HARMONIC, FEWEST_POINTS = 100, 4096
-#: Range taken for a joint without position limits, about its centre. rad or m.
+#: Distance from the centre to either end of the range of a joint without limits. rad or m.
 FREE_RANGE = math.pi / 2.0
 
 
 class Reference(ABC):
     """A desired motion q(t) with its exact derivatives, from t = 0 to `duration`.
 
-    Before 0 it rests at its start, after `duration` at its end.
+    Before 0 it is at rest at its start, after `duration` at its end.
     """
 
     #: Number of joints.
     n: int
-    #: When it ends, inf for one that never does. s.
+    #: Time at which it ends, inf for endless. s.
     duration: float
 
     @abstractmethod
@@ -123,7 +123,7 @@ class PointToPoint(Reference):
     start, goal : array_like, shape (n,)
         Poses. rad or m.
     velocity_limit, acceleration_limit : array_like, scalar or shape (n,)
-        Bounds, nan for none, from which the duration follows. rad/s, rad/s^2.
+        Limits from which the duration follows, nan for none. rad/s, rad/s^2.
     duration : float, optional
         Least duration. s.
 
@@ -159,7 +159,7 @@ class PointToPoint(Reference):
         if not self.duration <= LONGEST_MOVE or not np.all(np.isfinite(self._coefficients)):
             raise TrajectoryError(f'must end within {LONGEST_MOVE:g} s, got {np.max(way):.3g} '
                                   f'rad or m in {self.duration:.3g} s', subject='move',
-                                  remedy='give a nearer goal, or other limits')
+                                  remedy='choose a nearer goal or higher limits')
         self._goal = goal
 
     def sample_into(self, t: float, q: FloatArray, v: FloatArray, a: FloatArray) -> None:
@@ -173,7 +173,7 @@ class PointToPoint(Reference):
 
 
 class Sequence(Reference):
-    """One reference after another, each beginning as the one before it ends.
+    """References one after another; each must begin as the previous one ends.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Sequence(Reference):
     Raises
     ------
     TrajectoryError
-        Where position, velocity or acceleration would jump.
+        If position, velocity or acceleration would jump.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class Repeat(Reference):
         _check_continuous(member, member)
         if not member.duration > 0.0:
             raise TrajectoryError('takes no time', subject=type(member).__name__,
-                                  remedy='repeat what has a duration')
+                                  remedy='repeat a reference of some duration')
         self._member = member
         self.n = member.n
         self.duration = math.inf if times is None else count('times', times) * member.duration
@@ -287,7 +287,7 @@ def _pose(name: str, value: ArrayLike) -> FloatArray:
 
 
 def _usable(name: str, limits: ArrayLike, n: int) -> FloatArray:
-    """Limits of n joints with inf for nan, all of them positive."""
+    """Limits of n joints with inf for nan; all must be positive."""
     limits = real_array(limits, name)
     limits = each_joint(name, np.where(np.isnan(limits), np.inf, limits), n)
     if not np.all(limits > 0.0):
@@ -305,7 +305,7 @@ def _check_continuous(member: Reference, following: Reference) -> None:
     if not math.isfinite(member.duration):
         raise TrajectoryError('is endless and cannot be followed by another reference',
                               subject=type(member).__name__,
-                              remedy='put it at the end of the sequence')
+                              remedy='make it the last one')
     for name, end, start in zip(('position', 'velocity', 'acceleration'),
                                 member.sample(member.duration), following.sample(0.0),
                                 strict=True):
@@ -325,9 +325,9 @@ class FourierSeries(Reference):
         q(\phi) = q_0 + \sum_{k=1}^{h} \frac{a_k}{k w} \sin(k w \phi)
                   + \frac{b_k}{k w} (1 - \cos(k w \phi)),  \quad w = 2 \pi f
 
-    so that q = q_0 at phi = 0. Time is stretched at the beginning: dphi/dt rises from 0 to 1 over
+    so that q = q_0 at phi = 0. At the beginning time is scaled: dphi/dt rises from 0 to 1 over
     `ramp` as 10 x^3 - 15 x^4 + 6 x^5, x = t/ramp, so that the motion starts with zero velocity and
-    acceleration; v = q' dphi/dt, a = q'' (dphi/dt)^2 + q' d2phi/dt2 are exact.
+    acceleration. v = q' dphi/dt and a = q'' (dphi/dt)^2 + q' d2phi/dt2 are exact.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ class FourierSeries(Reference):
     base_frequency : float
         f. Hz.
     ramp : float
-        Duration of the start; 0 for none (q' is then the velocity at once). s.
+        Duration of that ramp; 0 for none, so that the motion starts with velocity q'. s.
 
     References
     ----------
@@ -380,8 +380,8 @@ class FourierSeries(Reference):
                 np.hstack((nothing, -a * self._w, b * self._w))))
             is_finite = np.isfinite(np.abs(self._rows).sum())
         if not is_finite:
-            raise TrajectoryError('are too large for a float', subject='sine and cosine',
-                                  remedy='give amplitudes of a speed, in SI units')
+            raise TrajectoryError('must be smaller: they overflow', subject='sine and cosine',
+                                  remedy='give velocity amplitudes in SI units')
         self._basis = np.ones(1 + 2 * self._w.size)
         self._value = np.empty(3 * self.n)
 
@@ -420,8 +420,8 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
                      ramp: float = 2.0) -> FourierSeries:
     """Random exciting motion within a robot's limits.
 
-    Each joint gets random amplitudes, then the largest scale at which position, speed and
-    acceleration stay within bounds all the time.
+    Each joint gets random amplitudes, scaled as much as position, speed and acceleration limits
+    permit at all times.
 
     Parameters
     ----------
@@ -437,17 +437,17 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     base_frequency : float
         Hz.
     speed, acceleration : float
-        Bounds for every joint; a robot's lower speed limit, less the margin, goes first. rad/s,
-        rad/s^2.
+        Bounds for every joint; a lower speed limit of the robot, less the margin, takes
+        precedence. rad/s, rad/s^2.
     margin : float
-        Distance kept from every limit, as a fraction of the joint's range, and of its speed limit.
+        Distance from every limit, as a fraction of the joint's range, and of its speed limit.
     ramp : float
         Duration of the start. s.
 
     Raises
     ------
     TrajectoryError
-        Where the start lies outside the position limits less the margin.
+        If the start lies outside the position limits less the margin.
 
     Examples
     --------
@@ -465,7 +465,7 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     harmonics = count('harmonics', harmonics)
     if not margin < 0.5:
         raise ParameterError(f'must be below 0.5, got {margin:g}', subject='margin',
-                             remedy='twice the margin is left out of each range')
+                             remedy='the margin applies at both ends of a range')
     generator = np.random.default_rng(seed)
     shape = (robot.n, harmonics)
     sine, cosine = generator.standard_normal(shape), generator.standard_normal(shape)
@@ -473,8 +473,8 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
     points = max(FEWEST_POINTS, POINTS_PER_HARMONIC * harmonics)
     q, v, a = unit.sample_many(np.arange(points) * unit.period / points)
 
-    # At the nearest of N points an extreme of a series of degree h has lost at most the
-    # fraction (pi h/N)^2/2 (Bernstein's inequality, twice), and as much of its half range.
+    # At the nearest of N points, a series of degree h is below its extreme by at most the fraction
+    # (pi h/N)^2/2 of its half range (Bernstein's inequality, twice).
     missed = 0.5 * (math.pi * harmonics / points)**2
     peak_v, peak_a = (np.abs(x).max(axis=0) / (1.0 - missed) for x in (v, a))
     low, high = q.min(axis=0), q.max(axis=0)
@@ -499,7 +499,7 @@ def exciting_fourier(robot: Robot, seed: int, *, start: ArrayLike | None = None,
 
 def _usable_range(robot: Robot, margin: float, start: ArrayLike | None
                   ) -> tuple[FloatArray, FloatArray]:
-    """Position bounds less the margin; `FREE_RANGE` to each side for a joint without limits."""
+    """Position limits less the margin; `FREE_RANGE` to either side for a joint without limits."""
     centre = np.zeros(robot.n) if start is None else real_array(start, 'start')
     if centre.shape != (robot.n,):
         raise DimensionError(f'must have shape ({robot.n},), got {centre.shape}', subject='start',
@@ -520,5 +520,5 @@ def _check_inside(robot: Robot, start: FloatArray, lower: FloatArray, upper: Flo
         if not least < value < most:
             raise TrajectoryError(f'must start between {least:.3f} and {most:.3f}, the position '
                                   f'limits less the margin, got {value:.3f}', subject=name,
-                                  remedy='move the arm away from its limit first, or leave '
+                                  remedy='move the arm away from its limit first, or omit '
                                          'the start to the motion')

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Joint motions that lead an end effector along a path, within the bounds of the joints.
+r"""Joint motions that move an end effector along a path, within the bounds of the joints.
 
-The motion is planned at the level of accelerations: at every step the joints take, of all
-accelerations within bounds that keep the end effector on its path, those nearest to
+The motion is planned at acceleration level. At every step, among all accelerations within bounds
+that keep the end effector on its path, it uses those nearest to
 
 .. math:: u_0 = \dot J^T \lambda - k (v - J^+ \dot p), \qquad J J^T \lambda = \dot p,
 
-so that v stays the least velocity for the path, v = J^+ pdot, while no bound is active: then its
-derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T lambda. A joint at its bound
-is saturated in the null space; what remains of that after the bound decays with rate k. See A. De
-Luca, Robotics 2, July 12, 2021, Exercise 1, eq. 5, and
-`robot_dynamics.control.motion.acceleration_command`.
+While no bound is active, v stays the least velocity for the path, v = J^+ pdot, because its
+derivative is the solution of J u = pddot - Jdot v nearest to Jdot^T lambda. Joints at their bounds
+cause a self-motion, which decays at rate k once the bounds are inactive. See A. De Luca, Robotics
+2, July 12, 2021, Exercise 1, eq. 5, and `robot_dynamics.control.motion.acceleration_command`.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ from robot_dynamics.model.robot_data import JointLimits
 
 #: Step of the search. s.
 STEP = 0.004
-#: Rate at which what is off the path is corrected, and self-motion dies out. 1/s.
+#: Rate at which deviations from the path are corrected and self-motion decays. 1/s.
 PATH_RATE, SELF_MOTION_RATE = 20.0, 10.0
-#: Speed of rest at the end, rad/s or m/s, and the longest time to reach it, s.
+#: Speed that counts as rest at the end, rad/s or m/s, and the longest time to reach it, s.
 STILL, LONGEST_SETTLING = 1e-6, 3.0
 #: Largest deviation of the motion from the path. m and rad.
 PATH_TOLERANCE = 1e-4
@@ -53,11 +52,11 @@ LONGEST = 600.0
 _REMEDY = 'lower the speed, leave the orientation free, or choose another start pose or path'
 #: Bounds of the length of a path and of the radius of a circle. m.
 SHORTEST_PATH, LONGEST_PATH = 1e-6, 1e6
-#: How far from perpendicular the normal of a circle may be, as the sine of the angle.
+#: Sine of the largest angle by which the normal of a circle may deviate from perpendicular.
 _PERPENDICULAR = 1e-6
 #: Number of steps over which a speed limit is approached.
 _APPROACH = 5.0
-#: Share of the acceleration bound with which a joint is assumed to brake before its limit.
+#: Share of the acceleration bound assumed for braking before a position limit.
 _BRAKING = 0.8
 
 
@@ -68,7 +67,7 @@ class TipTask:
     Parameters
     ----------
     link : str
-        The link or frame that goes along the path.
+        Link or frame that moves along the path.
     path : TipPath
         The path of its origin.
     speed, acceleration : float
@@ -102,14 +101,14 @@ class TipTask:
 
 
 class TipMotion(Reference):
-    """Joint motion for a task, from rest to rest, planned ahead.
+    """Joint motion for a task, from rest to rest, planned in advance.
 
     Parameters
     ----------
     dynamics : Dynamics
         The arm's equations.
     start : array_like, shape (n,)
-        Pose of the arm; the path has to begin at the link's position then. rad or m.
+        Initial pose; the path must begin at the position of the link there. rad or m.
     task : TipTask
         The task.
     bounds : JointBounds
@@ -120,7 +119,7 @@ class TipMotion(Reference):
     Raises
     ------
     TrajectoryError
-        Where it cannot be done within the bounds; the message has the reason.
+        If the task is not possible within the bounds; the message has the reason.
 
     Examples
     --------
@@ -146,7 +145,7 @@ class TipMotion(Reference):
         plan = _Plan(dynamics, task, bounds, positive('step', step, 's'))
         times, q, v = plan.run(start)
         self.duration = float(times[-1])
-        # Accelerations are linear in each step: within bounds where both ends are.
+        # Accelerations are linear in each step, so they are within bounds if both ends are.
         cubics = cubic(np.diff(times), q[:-1], v[:-1], q[1:], v[1:])
         self._pieces = PiecewiseMotion(times, times, np.concatenate((cubics, rest(q[-1])[None])),
                               [Progress.MOVING] * len(cubics) + [Progress.RESTING])
@@ -162,16 +161,16 @@ class TipMotion(Reference):
 
 
 class Reversed(Reference):
-    """Another reference that ends, from its end to its start.
+    """Time reversal of another reference, which must end.
 
-    It begins and ends at rest where the other does, and the joints return to their start: those of
-    a redundant arm do not where only its end effector goes back.
+    The joints return to their start. A redundant arm would not do so if only its end effector were
+    led back.
     """
 
     def __init__(self, member: Reference):
         if not np.isfinite(member.duration):
             raise TrajectoryError('is endless and cannot be reversed',
-                                  subject=type(member).__name__, remedy='give one that ends')
+                                  subject=type(member).__name__, remedy='reverse one that ends')
         self._member = member
         self.n, self.duration = member.n, member.duration
 
@@ -187,7 +186,7 @@ class _Plan:
     def __init__(self, dynamics: Dynamics, task: TipTask, bounds: JointBounds, step: float):
         if bounds.n != dynamics.n:
             raise DimensionError(f'must be for {dynamics.n} joints, got {bounds.n}',
-                                 subject='bounds', remedy='give those of this robot')
+                                 subject='bounds', remedy='give the bounds of this robot')
         self._dynamics, self._task, self._bounds = dynamics, task, bounds
         self._rows = 6 if task.keeps_orientation else 3
         self._solver = AccelerationSolver(dynamics.n)
@@ -203,7 +202,7 @@ class _Plan:
         if not off <= PATH_TOLERANCE:
             raise TrajectoryError(f'must begin at the position of {self._task.link}, got a '
                                   f'distance of {off:.4f} m', subject='path of the tip',
-                                  remedy='begin it there')
+                                  remedy='begin the path at that position')
         v, t = np.zeros_like(q), 0.0
         times, motion = [], []
         while True:
@@ -231,14 +230,14 @@ class _Plan:
         """State after a step: acceleration linear in time, predicted once."""
         q_ahead, v_ahead = q + step * v + 0.5 * step**2 * u, v + step * u
         low, high = self._bounds.accelerations(q_ahead, v_ahead, self._step)
-        # Also within the bounds of its beginning, so that the step keeps the limits.
+        # Also within the bounds at its beginning, so that the step stays within the limits.
         ahead = self._acceleration(t + step, q_ahead, v_ahead, np.maximum(lower, low),
                                    np.minimum(upper, high))
         return (q + step * v + step**2 * (2.0 * u + ahead) / 6.0, v + 0.5 * step * (u + ahead))
 
     def _acceleration(self, t: float, q: FloatArray, v: FloatArray, lower: FloatArray,
                       upper: FloatArray) -> FloatArray:
-        """Accelerations that keep to the path; raises TrajectoryError without any."""
+        """Accelerations that follow the path; raises a TrajectoryError without any."""
         link, rows = self._task.link, self._rows
         J = np.ascontiguousarray(self._dynamics.jacobian(q, link)[:rows])
         J_dot = self._dynamics.jacobian_dot(q, v, link)[:rows]
@@ -280,7 +279,7 @@ class _Plan:
         return error, rate, wanted
 
     def _refuse(self, t: float, joints: BoolArray, q: FloatArray, v: FloatArray) -> None:
-        """Raise for the joints with bounds that the path exceeds."""
+        """Raise the error for the joints with exceeded bounds."""
         names = self._dynamics.robot.joint_names
         reasons = ', '.join(f'{names[i]} ({self._bounds.tightest(i, q, v, self._step)})'
                             for i in map(int, np.flatnonzero(joints)))
@@ -300,7 +299,7 @@ def _rotation_to(here: FloatArray, there: FloatArray) -> FloatArray:
 
 
 class TipPath(ABC):
-    """A smooth curve, in base axes, by the length travelled along it.
+    """A smooth curve in base axes, parametrised by its arc length.
 
     `length` is in m, `curvature` the largest one, in 1/m, 0 for a line.
     """
@@ -347,7 +346,7 @@ class Line(TipPath):
 
 
 class Circle(TipPath):
-    """A circle, once round or more.
+    """A circle of one or more turns.
 
     Parameters
     ----------
@@ -425,14 +424,14 @@ def _vector(name: str, value: ArrayLike) -> FloatArray:
 
 
 class JointBounds:
-    r"""Bounds of position, velocity and acceleration, as bounds of acceleration.
+    r"""Bounds of position, velocity and acceleration, expressed as bounds of acceleration.
 
     .. math::
 
         u \le \min\left( A, \; \frac{V - v}{\tau}, \; u_{stop} \right),
 
-    and the like below. After a time tau, several steps long, at u_stop a joint still comes to rest
-    at its limit, d away now, by braking with A' < A:
+    and likewise for the lower bound. After a time tau of several steps with u_stop, a joint can
+    still come to rest at its limit, now at the distance d, by braking with A' < A:
 
     .. math::
 
@@ -440,16 +439,16 @@ class JointBounds:
         \;\Rightarrow\; u_{stop} = \frac{x / (\tau + \sqrt{\tau^2 + x / A'}) - 2 v}{2 \tau},
         \quad x = 8 d - 4 v \tau,
 
-    where that leaves it moving towards the limit, 2 d > v tau; else it stops there before tau,
-    u_stop = -v^2 / (2 d). So from a state in which it can stop before its limit every step leads
-    to one in which it can, for any acceleration within the bounds.
+    if it then still moves towards the limit, 2 d > v tau; otherwise it stops before tau, u_stop =
+    -v^2 / (2 d). From any state in which a joint can stop before its limit, every acceleration
+    within the bounds therefore leads to another such state.
 
     Parameters
     ----------
     lower, upper : array_like, shape (n,)
         Position limits, infinite for an unlimited joint. rad or m.
     velocity, acceleration : array_like, scalar or shape (n,)
-        Largest values. rad/s, rad/s^2 or m/s, m/s^2.
+        Largest absolute values. rad/s, rad/s^2 or m/s, m/s^2.
 
     Examples
     --------
@@ -490,13 +489,13 @@ class JointBounds:
                       ) -> tuple[FloatArray, FloatArray]:
         """Least and largest accelerations at a state, shape (n,) each, rad/s^2 or m/s^2.
 
-        Where the first is above the second, the joint cannot keep its limits any more.
+        If the first is above the second, the joint can no longer stay within its limits.
         """
         below, above = self._kinds(q, v, step)
         return np.max(below, axis=0), np.min(above, axis=0)
 
     def tightest(self, joint: int, q: FloatArray, v: FloatArray, step: float) -> str:
-        """Tightest limit of a joint at a state, as a word for messages."""
+        """Name of the tightest limit of a joint at a state, for messages."""
         below, above = self._kinds(q, v, step)
         kinds = ('acceleration', 'speed', 'range')
         # Measured by the distance to the bound of acceleration alone.
@@ -519,6 +518,6 @@ class JointBounds:
             later = (x / (tau + np.sqrt(tau**2 + x / (_BRAKING * self.acceleration)))
                      - 2.0 * v) / (2.0 * tau)
             bound = np.where(x >= 0.0, later, -v**2 / (2.0 * way))
-        # Beyond its limit a joint comes to rest, or returns no slower than it does now.
+        # Beyond its limit a joint comes to rest, or returns at least as fast as now.
         bound = np.where(way > 0.0, bound, -v / tau)
         return np.where(np.isinf(way), np.inf, bound)

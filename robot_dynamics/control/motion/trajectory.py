@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectory buffer: the reference that an arm follows, from trajectory messages."""
+"""Trajectory buffer: the reference of an arm, made from trajectory messages."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from robot_dynamics.model.robot_data import JointLimits
 
 Motion = tuple[FloatArray, FloatArray, FloatArray]
 
-#: A new trajectory that agrees this well with the current motion takes over without
-#: a blend: position (rad), velocity (rad/s), acceleration (rad/s^2).
+#: Tolerances within which a new trajectory replaces the current motion without a blend: position
+#: (rad), velocity (rad/s), acceleration (rad/s^2).
 AGREEMENT = (1e-5, 1e-3, 0.05)
-#: Peak acceleration of a quintic that takes away a velocity difference dv in time T is
-#: below 4 dv/T.
+#: The peak acceleration of a quintic that removes a velocity difference dv in time T is below 4
+#: dv/T.
 VELOCITY_BLEND_PEAK = 4.0
 #: Shortest blend. s.
 SHORTEST_BLEND = 0.02
-#: Longest time from now to the start of a trajectory; a later stamp is of another clock. s.
+#: Longest time from now to the start of a trajectory; later stamps indicate another clock. s.
 LONGEST_WAIT = 600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Junction:
-    """Where a new trajectory takes over: time, current motion, and measured pose."""
+    """Transition to a new trajectory: time, current motion, and measured pose."""
 
     t: float
     q: FloatArray
@@ -62,16 +62,16 @@ class Junction:
 
 
 class TrajectoryBuffer:
-    """Accept trajectories as a whole or not at all, and interpolate between their points.
+    """Buffer that accepts trajectories completely or not at all, and interpolates between points.
 
     Points with velocities and accelerations are joined by quintics, points with velocities by
-    cubics. Positions alone are given the derivatives of the clamped cubic spline that ends at
-    rest. Linear interpolation is not used: its velocity jumps would reach the torque.
+    cubics. Points with positions only get the derivatives of the clamped cubic spline that ends at
+    rest. Linear interpolation is not used, because its velocity jumps would appear in the torque.
 
     A new trajectory replaces the current motion from its start on (its stamp, or now). At the
-    junction position, velocity and acceleration stay continuous: a trajectory that agrees with the
-    motion there (an overlapping chunk of a stream) takes over as it is, one that differs a little
-    is blended in, one that begins later is reached by a quintic. After its last point the motion
+    junction position, velocity and acceleration are continuous. A trajectory that agrees with the
+    motion there (an overlapping chunk of a stream) is used unchanged, one with small differences
+    is blended in, and one that begins later is reached by a quintic. After the last point the arm
     remains at rest. A trajectory that ends in motion comes to a smooth stop, which `progress`
     reports.
 
@@ -90,7 +90,7 @@ class TrajectoryBuffer:
     acceleration_limit : float
         Largest acceleration of any joint. rad/s^2.
     blend_acceleration : float
-        Acceleration a blend may add. rad/s^2.
+        Largest additional acceleration of a blend. rad/s^2.
     stop_acceleration : float
         Deceleration when points run out. rad/s^2.
     max_points : int
@@ -145,7 +145,7 @@ class TrajectoryBuffer:
 
     @property
     def end(self) -> float:
-        """Time at which the motion has come to rest, a stop after the last point included, s."""
+        """Time at which the motion is at rest, including a stop after the last point, s."""
         return float(self._anchored().begins[-1])
 
     def anchor(self, q: FloatArray) -> None:
@@ -159,9 +159,9 @@ class TrajectoryBuffer:
         Parameters
         ----------
         t : float
-            When. s.
+            Time of the motion. s.
         q, v, a : ndarray, shape (n,)
-            Where position, velocity and acceleration go.
+            Receive position, velocity and acceleration.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class TrajectoryBuffer:
         return q, v, a
 
     def sample_many(self, times: ArrayLike) -> Motion:
-        """Motion at m times to come as arrays of shape (m, n); `progress` stays."""
+        """Motion at m future times as arrays of shape (m, n); `progress` does not change."""
         pieces = self._anchored()
         times = np.asarray(times, dtype=np.float64)
         q, v, a = (np.empty((times.size, len(self.joint_names))) for _ in range(3))
@@ -190,7 +190,7 @@ class TrajectoryBuffer:
 
     def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint] | PointArrays, *,
                stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
-        """Take a trajectory over, as a whole.
+        """Accept a trajectory completely, or reject it.
 
         Parameters
         ----------
@@ -203,18 +203,18 @@ class TrajectoryBuffer:
         now : float
             Time of the state last answered. s.
         measured : ndarray, shape (n,), optional
-            Pose measured then. A trajectory may start there as well as at the current motion,
+            Measured pose at that time. A trajectory may start at it or at the current motion,
             which a loaded arm does not follow exactly.
 
         Returns
         -------
         float
-            Time at which it takes over. s.
+            Time at which it replaces the current motion. s.
 
         Raises
         ------
         TrajectoryError
-            Where the trajectory is invalid; the current motion then continues.
+            If the trajectory is invalid; the current motion then continues.
         """
         old = self._anchored()
         given = read_points(self.joint_names, names, points, max_points=self._max_points)
@@ -237,8 +237,7 @@ class TrajectoryBuffer:
             new = join(given, times, junction, COAST)
             self._limits.check_motion(new, junction.q, junction.measured)
         except TrajectoryError:
-            # The coasting after the last point, which the sender did not ask for, may be
-            # what breaks a limit.
+            # The stop after the last point, which is not part of the message, may exceed a limit.
             new = join(given, times, junction, 0.0)
             self._limits.check_motion(new, junction.q, junction.measured)
         self._pieces = old.until(t, now).followed_by(new)
@@ -254,7 +253,7 @@ class TrajectoryBuffer:
 
     def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
                     coast: float) -> PiecewiseMotion:
-        """Motion that joins a trajectory which has already begun at the junction."""
+        """Motion that joins a trajectory that began before the junction."""
         new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
                              coast=coast)
         q, v, a = new.at(junction.t)
@@ -284,7 +283,7 @@ class TrajectoryBuffer:
                                          'point a later time to be moved there')
 
     def _bridge(self, junction: Junction, joined: float, new: PiecewiseMotion) -> PiecewiseMotion:
-        """Quintic from the junction to the state of a motion when it is joined."""
+        """Quintic from the junction to the state of a motion at the time of joining."""
         there = new.at(joined)
         begin = np.array([junction.t])
         coefficients = quintic(joined - begin, junction.q[None], junction.v[None],
@@ -292,7 +291,7 @@ class TrajectoryBuffer:
         return PiecewiseMotion(begin, begin.copy(), coefficients, [Progress.MOVING])
 
     def _turns(self, here: FloatArray, there: FloatArray) -> FloatArray:
-        """Full turns that bring continuous joints nearest to their present position, rad."""
+        """Full turns that move continuous joints nearest to their present position, rad."""
         return np.where(self._continuous,
                         2.0 * np.pi * np.round((here - there) / (2.0 * np.pi)), 0.0)
 

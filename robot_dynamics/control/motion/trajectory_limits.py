@@ -20,21 +20,21 @@ from robot_dynamics.model.robot_data import JointLimits
 NOTHING, POSITION, VELOCITY, ACCELERATION = range(4)
 #: Degree of a piece.
 DEGREE = 5
-#: Halvings by which the time of an extreme is found.
+#: Number of bisections for the time of an extreme.
 HALVINGS = 30
 
-#: A limit may be exceeded by rounding: rad or m, and as a fraction of a speed or acceleration.
+#: Tolerance of limits for rounding: rad or m, and as a fraction of a speed or acceleration.
 ROUNDING = 1e-6
-#: Stands for an unlimited value: nothing finite is beyond it.
+#: Value for no limit: no finite number is beyond it.
 _NO_LIMIT = np.finfo(np.float64).max
 
 
 class TrajectoryLimits:
     """Check points and whole motions against position, speed and acceleration limits.
 
-    A joint beyond a position limit, as that of an arm pushed onto its stop may be, can be led back
-    from there, but not farther away. A speed limit that is nan, and an acceleration (scalar or
-    shape (n,), rad/s^2 or m/s^2) that is inf, do not limit.
+    A joint beyond a position limit, for example pushed onto its stop, may move back but not
+    farther away. A speed limit of nan and an acceleration limit of inf (scalar or shape (n,),
+    rad/s^2 or m/s^2) mean no limit.
     """
 
     def __init__(self, joint_names: Sequence[str], limits: JointLimits,
@@ -127,7 +127,7 @@ def _value(rows, d, s):
 def _surely_within(rows, d, h, low, high):
     """Whether the Bernstein coefficients of derivative d on [0, h] are within the limits.
 
-    g_0 + g_1 x + ... + g_5 x^5 lies, from x = 0 to 1, between the least and the largest of its
+    For x from 0 to 1, g_0 + g_1 x + ... + g_5 x^5 lies between the least and the largest of its
     Bernstein coefficients b_i = sum_j binomial(i, j) / binomial(5, j) g_j.
     """
     h2 = h * h
@@ -143,12 +143,12 @@ def _surely_within(rows, d, h, low, high):
 
 @routine
 def farthest_outside(rows, d, length, low, high, knots):
-    """Time at which derivative d is farthest outside low to high, and its value; -1 for nowhere.
+    """Time at which derivative d is farthest outside low to high, or -1, and its value.
 
-    Between two neighbouring extremes of a polynomial there is one root at most, and the extremes
-    are the roots of its derivative: so the extremes of derivative d follow from those of the
-    derivatives above, of which the fifth is constant. `rows` is as `taylor` leaves it; `length` is
-    the end of the interval, s; `knots`, shape (2, 17), is work space.
+    Between two neighbouring extremes a polynomial has at most one root, and its extremes are the
+    roots of its derivative. The extremes of derivative d therefore follow recursively from those
+    of the higher derivatives, of which the fifth is constant. `rows` is as `taylor` leaves it;
+    `length` is the end of the interval, s; `knots`, shape (2, 17), is work space.
     """
     knots[0, 0], knots[0, 1] = 0.0, length
     count, now = 2, 0
@@ -181,11 +181,11 @@ def farthest_outside(rows, d, length, low, high, knots):
 
 @kernel('(f8[::1], f8[::1], f8[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[::1])')
 def find_violation(begins, origins, coefficients, end, lower, upper, velocity, acceleration):
-    """First piece that exceeds a limit, at any time of it: kind, joint, time (s) and value.
+    """First piece that exceeds a limit at any time: kind, joint, time (s) and value.
 
-    The time is that at which the joint is farthest beyond the limit. Comparisons are written so
-    that NaN exceeds a limit. `end` is the end of the last piece, s; limits have shape (n,), the
-    largest float for none.
+    At that time the joint is farthest beyond the limit. Comparisons are written so that NaN
+    exceeds a limit. `end` is the end of the last piece, s; limits have shape (n,), the largest
+    float for none.
     """
     m, n = begins.size, lower.size
     rows = np.zeros((DEGREE + 1, DEGREE + 1))

@@ -13,7 +13,7 @@ from robot_dynamics.control.motion.references import Reference
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 
-#: Two points closer than this in time are one. s.
+#: Shortest time between two points. s.
 SHORTEST_SEGMENT = 1e-4
 #: Longest trajectory. s.
 LONGEST = 1e5
@@ -21,7 +21,7 @@ LONGEST = 1e5
 #: Fields of a point that are read, in the order of the message.
 FIELDS = ('positions', 'velocities', 'accelerations')
 
-# Names that a message about wrong ones lists.
+# Largest number of names that an error lists.
 _NAMES_SHOWN = 10
 
 
@@ -34,7 +34,7 @@ class TrajectoryPoint:
     time_from_start : float
         Time after the start of the trajectory. s.
     positions, velocities, accelerations : sequence of float
-        One value per joint of the message; the last two, or the last one, may be empty.
+        One value per joint of the message; accelerations, or both derivatives, may be empty.
 
     Examples
     --------
@@ -51,10 +51,10 @@ class TrajectoryPoint:
 
 @dataclass(frozen=True, eq=False)
 class PointArrays:
-    """Points as in messages, in the order of the message's joints, a row a point.
+    """Points of a message, in the order of its joints, one row per point.
 
-    Times, shape (m,), are counted from the start of the trajectory, s; the rest has shape (m, k)
-    for k joints, or is None where the message has none.
+    Times, shape (m,), are counted from the start of the trajectory, s. The other arrays have shape
+    (m, k) for k joints, or are None if the message has none.
     """
 
     times: FloatArray
@@ -67,7 +67,7 @@ class PointArrays:
 
     @classmethod
     def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
-        """Points of count joints as arrays; raises a TrajectoryError for a wrong length."""
+        """Points of `count` joints as arrays; raises a TrajectoryError for a wrong length."""
         return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
                    *(_stacked(points, field, count) for field in FIELDS))
 
@@ -95,7 +95,7 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
                 points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
     """Points in the order of `joint_names`.
 
-    Raises a TrajectoryError where joints, lengths, times or values are wrong.
+    Raises a TrajectoryError if joints, lengths, times or values are invalid.
     """
     order = _order(joint_names, names)
     check_count(len(points), max_points)
@@ -121,7 +121,7 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
         k = int(wrong[0]) + 1
         raise TrajectoryError(f'must be later than the point before, got {times[k]:g} after '
                               f'{times[k - 1]:g}', subject=f'points[{k}].time_from_start',
-                              remedy='let the times increase from point to point')
+                              remedy='give increasing times')
     return Points(times, q[:, order], None if v is None else v[:, order],
                   None if a is None else a[:, order])
 
@@ -145,7 +145,7 @@ def wrong_length(k: int, field: str, length: int, count: int) -> TrajectoryError
 
 def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
     """Position of each joint of the robot in the message."""
-    # Linear in the number of names, which may be ten thousand: a control loop waits for this.
+    # Linear in the number of names, which may be ten thousand, because it runs in a control loop.
     places = {name: place for place, name in enumerate(names)}
     missing = [name for name in joint_names if name not in places]
     unknown = places.keys() - set(joint_names)
@@ -154,7 +154,7 @@ def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
     for what, wrong in (('is unknown', unknown), ('is named twice', repeated),
                         ('is missing', missing)):
         if wrong:
-            # A name without letters would not show.
+            # An empty name would be invisible.
             shown = [name if name.strip() else repr(name) for name in sorted(wrong)]
             raise TrajectoryError(what, subject=', '.join(shown[:_NAMES_SHOWN]),
                                   remedy='name each of these joints once: '
@@ -163,7 +163,7 @@ def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
 
 
 def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> FloatArray | None:
-    """One field of all points, shape (m, count), or None where all have it empty."""
+    """One field of all points, shape (m, count), or None if it is empty in all of them."""
     rows = [getattr(point, field) for point in points]
     lengths = [len(row) for row in rows]
     if not any(lengths):

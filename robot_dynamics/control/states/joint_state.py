@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint state monitor: complete, plausible states from a stream of joint state messages.
 
-Messages come in any order of joints, with other joints between, in parts, with NaN while hardware
-starts, twice, late, or from a clock that is off. The monitor merges them by name, and counts by
-reason what it rejects.
+Messages may list joints in any order, contain other joints, be split into parts, contain NaN while
+hardware starts, be repeated or late, or have stamps of another clock. The monitor merges them by
+joint name, and counts rejected messages by reason.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from robot_dynamics.model.robot import Robot
 
 #: Speed limit assumed where the description has none. rad/s or m/s.
 UNKNOWN_SPEED_LIMIT = 10.0
-#: Time (s) and messages for which the position of a moving arm may stay the same: a driver that
-#: publishes faster than it reads the arm repeats values, too.
+#: Time (s) and number of messages for which the position of a moving arm may stay the same: a
+#: driver that publishes faster than it reads the arm also repeats values.
 FROZEN_AFTER, FROZEN_COUNT = 0.05, 5
-#: Layouts of names remembered, and names in one of them.
+#: Largest number of stored name layouts, and of names in one of them.
 MAX_LAYOUTS, MAX_NAMES = 16, 1000
-#: Reported speed above which a joint moves; a lower one may be an offset. rad/s or m/s.
+#: Reported speed above which a joint counts as moving; a lower one may be an offset. rad/s or m/s.
 MOVING = 0.02
 #: Findings of `absorb`.
 ACCEPTED, WAITING, SKEW, NOT_FINITE, DUPLICATE, OUT_OF_ORDER, JUMP = range(7)
@@ -42,9 +42,9 @@ POSITION_BOUND = 1e5
 #: Largest plausible multiple of the limit: of a measured velocity, of a movement between samples.
 VELOCITY_MARGIN = 3.0
 SPEED_MARGIN = 1.5
-#: Two stamps closer than this are the same but for rounding. s.
+#: Time difference below which two stamps count as equal. s.
 STAMP_RESOLUTION = 1e-7
-#: Over a shorter time a difference of positions is mostly noise. s.
+#: Time below which a difference of positions is mostly noise. s.
 SHORTEST_DIFFERENCE = 5e-4
 
 
@@ -107,7 +107,7 @@ class Verdict:
 
     @property
     def summary(self) -> str:
-        """Outcome of this message in words, to explain why no further state is known."""
+        """Outcome of this message in words, to explain why a new state is missing."""
         if self.accepted:
             return 'no message was received since the last, which was complete'
         if self.outcome is Outcome.PARTIAL:
@@ -130,10 +130,11 @@ class JointStateMonitor:
     """Merge joint state messages into complete, plausible states by joint name.
 
     A message in parts (one for each half of an arm) is merged joint by joint. A state is complete
-    when every joint is newer than in the state before and the oldest is at most `state_skew` older
-    than the newest. A rejected message changes nothing. A driver that has lost its arm and repeats
-    its last values reports an arm that moves and stays in place: such messages are rejected after
-    a while. (Of an arm at rest they look the same.)
+    when every joint is newer than in the previous state and the oldest is at most `state_skew`
+    older than the newest. A rejected message changes nothing. A driver that lost the connection to
+    its arm may repeat its last values, which then have nonzero velocities at a constant position:
+    such messages are rejected after some time. (At rest they cannot be distinguished from new
+    values.)
 
     Positions of continuous joints are unwrapped, so that q never jumps by a turn.
 
@@ -147,23 +148,23 @@ class JointStateMonitor:
     continuous : array_like of bool, shape (n,)
         Whether each joint turns without limits.
     velocity_limit : array_like, shape (n,), optional
-        Largest speeds; nan where unknown (`UNKNOWN_SPEED_LIMIT` is taken). rad/s or m/s.
+        Largest speeds; nan if unknown (`UNKNOWN_SPEED_LIMIT` is then used). rad/s or m/s.
     dependent : sequence of DependentJoint
-        Mimic joints, which are compared with their joints.
+        Mimic joints, which are compared with the joints that they follow.
     state_skew : float
         Largest age difference between the joints of one state. s.
     max_age, max_future : float
-        How far a stamp may lie before and after the receive time. s.
+        Largest time by which a stamp may be before and after the receive time. s.
     max_joint_step : float
-        A position may jump this much beyond 1.5 times what the velocity limit allows since the
-        last sample. rad or m.
+        Largest jump of a position in addition to 1.5 times the movement that the velocity limit
+        permits since the last sample. rad or m.
     velocity_cutoff : float
         Corner frequency of the first-order filter on estimated velocities. Hz.
     mimic_tolerance : float
-        Largest difference of a mimic joint that is not noted. rad or m.
+        Largest deviation of a mimic joint without a note. rad or m.
     may_freeze : bool
-        Accept positions that stand still for longer than `FROZEN_AFTER` while a speed is reported:
-        where nothing moves by the states.
+        Accept positions that are constant for longer than `FROZEN_AFTER` while a speed is
+        reported; only for users of the states that move no arm.
 
     Examples
     --------
@@ -210,7 +211,7 @@ class JointStateMonitor:
         #: Stamp of the last complete state, and its distance from the one before
         #: (0 for the first). s.
         self.stamp, self.dt = -np.inf, 0.0
-        #: Whether every velocity is measured or estimated, none assumed to be zero.
+        #: Whether every velocity is measured or estimated, and none is assumed to be zero.
         self.velocity_known = False
         #: Number of each note.
         self.notes = dict.fromkeys(Note, 0)
@@ -225,7 +226,7 @@ class JointStateMonitor:
     @classmethod
     def for_robot(cls, robot: Robot, names: Sequence[str] | None = None,
                   **settings: Any) -> JointStateMonitor:
-        """Monitor of the independent joints of a robot, under other names where given."""
+        """Monitor of the independent joints of a robot, optionally under other names."""
         robot.require_single_coordinates('a JointState')
         dependent = [DependentJoint(name, robot.coupling[body], float(robot.coupling_offset[body]))
                      for body, name in enumerate(robot.body_joint_names)
@@ -240,7 +241,7 @@ class JointStateMonitor:
 
     @property
     def has_state(self) -> bool:
-        """Whether there was a complete state since the start or the last `forget`."""
+        """Whether a complete state has arrived since the start or the last `forget`."""
         return self.stamp > -np.inf
 
     @property
@@ -254,30 +255,30 @@ class JointStateMonitor:
         return not bool(np.isnan(self.effort).any())
 
     def forget(self) -> None:
-        """Start over: the next state is a first one. Counts stay."""
+        """Start over with a first state; counts are kept."""
         self._pending = new_pending(len(self.joint_names))
         self.stamp, self.dt, self.velocity_known = -np.inf, 0.0, False
 
     def update(self, receive_time: float, stamp: float | None, names: Sequence[str],
                position: Sequence[float], velocity: Sequence[float] = _NO_VALUES,
                effort: Sequence[float] = _NO_VALUES) -> Verdict:
-        """Take one message.
+        """Process one message.
 
         Parameters
         ----------
         receive_time : float
-            When it arrived, on the clock of the stamps. s.
+            Time of its arrival, on the clock of the stamps. s.
         stamp : float or None
-            Stamp of its header; None or 0 where it has none. s.
+            Stamp of its header; None or 0 if it has none. s.
         names : sequence of str
             The joints of the message.
         position, velocity, effort : sequence of float
-            One value a name; velocity and effort may be empty.
+            One value per name; velocity and effort may be empty.
 
         Returns
         -------
         Verdict
-            Accepted where `q`, `v`, `effort`, `stamp` and `dt` now hold a new state.
+            Accepted if `q`, `v`, `effort`, `stamp` and `dt` now contain a new state.
         """
         layout = self._layout if names == self._layout.names else self._find_layout(names)
         self._layout = layout
@@ -345,9 +346,9 @@ class DependentJoint:
 
 
 class Layout:
-    """Positions of the joints in one sequence of names, with buffers for its messages.
+    """Indices of the joints in one sequence of names, with buffers for its messages.
 
-    Copying into buffers gives compiled code the same types for every message.
+    The buffers give compiled code the same types for every message.
     """
 
     def __init__(self, names: tuple[str, ...], joint_names: tuple[str, ...],
@@ -381,7 +382,7 @@ class Layout:
              effort: Sequence[float]) -> None:
         """Copy the values of a message; missing ones become nan."""
         try:
-            # What messages carry, arrays of doubles, is copied ten times faster like this.
+            # Arrays of doubles, as in messages, are copied ten times faster in this way.
             self._position[:] = position
             self._velocity[:] = velocity
             self._effort[:] = effort
@@ -404,7 +405,7 @@ class Layout:
         return bool(np.any(np.abs(self.velocity[self.source[self.source >= 0]]) > MOVING))
 
     def farthest_dependent(self, q: FloatArray) -> float:
-        """Largest distance of a mimic joint from where q puts it, rad or m."""
+        """Largest deviation of a mimic joint from its position for q, rad or m."""
         away = [abs(float(self.position[index] - (joint.row @ q + joint.offset)))
                 for index, joint in self.dependent]
         # NaN of a mimic joint is ignored.
@@ -415,7 +416,7 @@ def new_pending(n: int) -> tuple[FloatArray, ...]:
     """Buffers for the last values of each joint, shape (n,) each.
 
     Stamp (-inf: never), position as reported, full turns to add to it, unwrapped position,
-    velocity, effort, source of the velocity, and whether a value came since the last complete
+    velocity, effort, source of the velocity, and whether a value arrived since the last complete
     state.
     """
     return (np.full(n, -np.inf), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n),
@@ -437,11 +438,11 @@ def absorb(source, position, velocity, effort, stamp,
            q_out, v_out, tau_out, origin_out):
     """Check one message joint by joint, merge it, and write a state once complete.
 
-    First all joints are checked, then all are written: a rejected message leaves no trace. A
+    All joints are checked before any is written, so that a rejected message changes nothing. A
     missing velocity is estimated by the filtered difference v <- v + (1 - exp(-w dt)) (dq/dt - v),
     the exact response of a first-order low pass of corner w (rad/s) to an input held over dt. The
-    first estimate is dq/dt, reduced over less than `SHORTEST_DIFFERENCE`: two states may be a
-    microsecond apart, and noise over that is a speed of any size.
+    first estimate is dq/dt, reduced for intervals shorter than `SHORTEST_DIFFERENCE`: two states
+    may be a microsecond apart, where noise would cause any speed.
 
     `source` has the index of each joint in the message, -1 for a missing one; position, velocity
     and effort are the message, nan for missing values; `stamps` to `fresh` are those of

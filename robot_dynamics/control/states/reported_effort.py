@@ -55,7 +55,7 @@ class ReportedEffort:
     Raises
     ------
     ParameterError
-        Where a scale is missing, zero or not finite.
+        If a scale is missing, zero or not finite.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class ReportedEffort:
 
     @property
     def comparable(self) -> bool:
-        """Whether it can be compared with commands; a current contains friction."""
+        """Whether it can be compared with commands; a current also contains friction."""
         return self.kind in (EffortKind.TORQUE, EffortKind.GRAVITY_COMPENSATED)
 
     def joint_effort(self, q: FloatArray, reported: FloatArray) -> FloatArray:
@@ -100,7 +100,7 @@ class ReportedEffort:
         return effort + self._gravity(q) if self.kind is EffortKind.GRAVITY_COMPENSATED else effort
 
     def as_sent(self, q: FloatArray, reported: FloatArray) -> FloatArray:
-        """Command that the reported efforts answer to, shape (n,), N m or N; nan where unknown.
+        """Commands for the reported efforts, shape (n,), N m or N; nan where unknown.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def cross(x, y):
 
 @helper
 def times(A, x):
-    """Return A x; for the axes A of a frame, x turned from its axes to the outer ones."""
+    """A x; for the axes A of a frame, x transformed from its axes to the outer ones."""
     return (A[0][0] * x[0] + A[1][0] * x[1] + A[2][0] * x[2],
             A[0][1] * x[0] + A[1][1] * x[1] + A[2][1] * x[2],
             A[0][2] * x[0] + A[1][2] * x[1] + A[2][2] * x[2])
@@ -86,7 +86,7 @@ def times(A, x):
 
 @helper
 def transpose_times(A, x):
-    """Return A^T x; for the axes A of a frame, x turned from the outer axes to its own."""
+    """A^T x; for the axes A of a frame, x transformed from the outer axes to its own."""
     return dot(A[0], x), dot(A[1], x), dot(A[2], x)
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where compiled kernels are kept, and by what they are found again.
+"""Cache of compiled kernels on disk, addressed by content.
 
-A kernel is found by content: the directory carries a digest of the kernel's module, of all
-modules here (a kernel takes its helpers from those only), of numba, Python and the processor.
-The path and the date of the source do not matter, which numba would look at: another checkout
-or an installed copy of the same code finds the same kernels.
+The name of the directory contains a digest of the kernel's module, of all modules here (the only
+ones with helpers of kernels), of numba, Python and the processor. Unlike in numba, path and date
+of the source are not used: another checkout or an installed copy of the same code finds the same
+kernels.
 
-The cache lies below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, the first that can be
-written, else in a private directory below the system's temporary one. Never in the install
-space, which may be read-only.
+The cache is below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, whichever can be written first, or
+else in a private temporary directory. It is never in the install space, which may be read-only.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ def cache_directory(source: Path) -> Path:
 
 
 def cache_of(function: Callable[..., Any], directory: Path) -> FunctionCache:
-    """Numba's cache of a function, in a directory that stands for its content."""
+    """Numba's cache of a function, in a directory named by its content."""
     theirs = numba.core.config.CACHE_DIR
     numba.core.config.CACHE_DIR = str(directory)
     try:
         cached = FunctionCache(function)
     finally:
         numba.core.config.CACHE_DIR = theirs
-    # numba would look for the path and the date of the source.
+    # numba would use path and date of the source.
     cached._cache_path = str(directory)
     cached._cache_file = IndexDataCacheFile(
         str(directory), f'{function.__qualname__}.py{sys.version_info[0]}{sys.version_info[1]}',
@@ -57,13 +56,13 @@ def cache_of(function: Callable[..., Any], directory: Path) -> FunctionCache:
 
 
 def is_kept() -> str:
-    """Where kernels are kept, as part of a sentence for the user."""
+    """Location of the cache, as part of a sentence for the user."""
     return f'kept in {cache_base()}' if outlives_process() else \
         'not kept, because no cache directory can be written: set XDG_CACHE_HOME'
 
 
 def outlives_process() -> bool:
-    """Whether what is compiled now is found by the next process."""
+    """Whether the next process finds the kernels compiled now."""
     return cache_base() not in _THROWN_AWAY
 
 
@@ -88,9 +87,9 @@ _THROWN_AWAY: set[Path] = set()
 
 
 def _private_temporary() -> Path:
-    """Directory of this user below the temporary one; outlives the process where that is safe.
+    """Private temporary directory of this user; persistent if that is safe.
 
-    Loading a kernel runs it, so a directory that another user made, or may write, is not used.
+    Loading a kernel executes it, so a directory that another user owns or can write is not used.
     """
     place = Path(tempfile.gettempdir()) / f'robot_dynamics-{os.getuid()}'
     try:
@@ -110,7 +109,7 @@ def _private_temporary() -> Path:
 
 @cache
 def _common_digest() -> hashlib._Hash:
-    """Digest of what every kernel depends on."""
+    """Digest of everything that all kernels depend on."""
     state = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob('*.py')):
         state.update(path.read_bytes())

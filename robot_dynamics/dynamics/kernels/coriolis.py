@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The matrix C and its time derivative in a factorisation of choice.
+r"""The matrix C and its time derivative in a selectable factorisation.
 
 With I and B summed over all that the further out of columns j and k carries::
 
@@ -9,8 +9,8 @@ With I and B summed over all that the further out of columns j and k carries::
 
 where dI/dt = B + B^T, and for each body dB/dt x = B(a) x + v x* B(v) x - B(v) [v, x].
 Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
-their differentiations", eqs. 6b and 25b. `matrices` and `time_derivatives` are the faster
-way to the Christoffel matrix.
+their differentiations", eqs. 6b and 25b. `matrices` and `time_derivatives` compute the Christoffel
+matrix faster.
 
 A body of inertia I that moves with twist t adds S_j . (I dS_k/dt + B(t) S_k) to C_jk, where
 B(t) is linear in t. Two choices of B give the same C v and C + C^T = dM/dt, since in both
@@ -91,7 +91,7 @@ def unit_twist(axis):
 
 @helper
 def apply(A, start, i, x):
-    """Return A x for a 6 x 6 matrix in 36 rows of a table, column after column."""
+    """A x for a 6 x 6 matrix in 36 rows of a table, column after column."""
     u, w = x
     y = scale_pair(get_pair(A, start, i), u[0])
     y = add_scaled_pair(y, get_pair(A, start + 6, i), u[1])

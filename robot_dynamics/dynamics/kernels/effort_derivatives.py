@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Derivatives of the inverse dynamics tau(q, v, a).
 
-Moving a joint moves all that it carries as one body, but for the twist v and the
-acceleration a (less gravity) that reach the joint from below: seen from what is carried,
-those change by P_k = [v, S_k] and R_k = [a, S_k] + [v, P_k] (`motion`). With I and B the
-inertia and the Christoffel operator of all that the further out of two columns carries, and
-f the wrench that the motion of all this requires::
+A joint moves everything that it carries as one body. Relative to this body, the twist v and the
+acceleration a (less gravity) of the parent change by P_k = [v, S_k] and R_k = [a, S_k] + [v, P_k]
+(`motion`). I and B are the inertia and the Christoffel operator of everything that the outer one
+of two columns carries, and f the wrench that its motion requires::
 
     d tau_k / d q_j = S_k . (2 B P_j + I R_j)                 column k moves with column j
     d tau_j / d q_k = S_j . (2 B P_k + I R_k + S_k x* f)      column j does not move with k
@@ -99,7 +98,7 @@ def find_what_reaches_joints(model, table, count):
 
 @routine
 def load_columns(table, count):
-    """Collect what the entries of a column with those that carry it take."""
+    """Load the quantities for the entries of a column with those that carry it."""
     for k in columns(0, count):
         inertia, coriolis = inertia_at(table, k), coriolis_at(table, k, MOMENTUM, FLOW)
         S, below = get_pair(table, FIELD, k), get_pair(table, BELOW, k)
@@ -131,7 +130,7 @@ def fill_pairs(table, j, start, stop, dq, dv, M):
 
 @routine
 def correct_within_joints(model, table, count, dq):
-    """Columns of one joint move with each other: take S x* f away again."""
+    """Columns of one joint move together: subtract S x* f again."""
     for k in range(count):
         wrench = carried_wrench(get_pair(table, FIELD, k), get_pair(table, WRENCH, k))
         for j in range(int(model[k, FIRST_ROW]), k):

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Inverse dynamics and its time derivatives along a motion, by Newton and Euler.
 
-Every quantity is carried with its time derivatives, one after the other; those of a product
-follow from Leibniz::
+Every quantity is stored with its time derivatives; those of a product follow from the Leibniz
+rule::
 
     (x y)^(m) = sum_j (m over j) x^(j) y^(m - j)
 
-A vector u fixed in a body that turns with O has ``u' = O x u``. So, from base to tip, with z
-the axis of the joint and p the origin of the link::
+A vector u fixed in a body that rotates with O has ``u' = O x u``. From base to tip, with z the
+axis of the joint and p the origin of the link::
 
     O_i = O_parent + z q',        p_i = p_parent + (point of the joint) + (offset)
 
-and from tip to base, with h the first moment and J the inertia about the origin, p'' taken
-with gravity::
+and from tip to base, with h the first moment, J the inertia about the origin, and p'' including
+gravity::
 
     F = m p'' + h'',        N = (J O)' + h x p'',        tau = z . N  or  z . F
 
-Two derivatives of tau need four of the position. The motor of an elastic joint has to move
-by them: De Luca, "Feedforward/feedback laws for the control of flexible robots".
+Two derivatives of tau need four of the position. They determine the motion of the motor of an
+elastic joint: De Luca, "Feedforward/feedback laws for the control of flexible robots".
 """
 
 import numpy as np
@@ -86,7 +86,7 @@ def dot_derivative(x, y, m):
 
 @routine
 def spin_of(model, i, frames, turn, spin, edges, parts):
-    """(J O)^(m) in base axes, by way of the axes of the link, in which J rests."""
+    """(J O)^(m) in base axes, computed in the axes of the link, in which J is constant."""
     for a in range(3):
         for row in range(3):
             edges[a, 0, row] = frames[i + 1, 3 * a + row]
@@ -110,11 +110,11 @@ def spin_of(model, i, frames, turn, spin, edges, parts):
 
 @routine
 def move(model, i, motion, frames, table, point):
-    """Move body i and all that is fixed in it, as its parent and its coordinate do."""
+    """Propagate the motion of the parent and of the coordinate to body i."""
     parent = parent_row(model, i)
     sine, cosine = np.sin(motion[0]), np.cos(motion[0])
     parent_axes = load_matrix(frames, parent, 0)
-    # The place of the joint as seen from the parent, whatever origin that may have.
+    # Position of the joint relative to the parent, for any origin of the parent.
     axes, joint, z = place(model, i, motion[0], sine, cosine, parent_axes, (0.0, 0.0, 0.0))
     store_matrix(frames, i + 1, 0, axes)
     is_prismatic = model[i, IS_PRISMATIC] != 0.0
@@ -179,7 +179,7 @@ def inverse_dynamics_rates(model, q, v, a, jerk, snap, tau, tau_dot, tau_ddot):
         now, before = table[i + 1], table[parent_row(model, i)]
         along = now[FORCE] if model[i, IS_PRISMATIC] != 0.0 else now[MOMENT]
         for m in range(EFFORTS):
-            # About the joint, by whose axis the effort acts.
+            # About the joint, along the axis of which the effort acts.
             add_cross(now[MOMENT, m], m, 1.0, now[ARM], 0, now[FORCE], 0)
         rotor = model[i, ARMATURE]
         tau[i] = dot_derivative(now[AXIS_NOW], along, 0) + rotor * a[i]

@@ -8,9 +8,9 @@ returns a status. Its axes are named by letters::
     t  the chosen joint terms (`terms`)      w  p and the columns of these terms
     3, 4, 5, 6          that many
 
-Independent joints may be fewer than the joints of bodies (mimic joints) or stand in another
-order. With v_b = S v, tau = S^T tau_b and M = S^T M_b S, so inputs are spread and every axis
-n of an output is folded here; the equations do not depend on the coupling.
+Independent joints may be fewer than the joints of bodies (mimic joints) or in another order. With
+v_b = S v, tau = S^T tau_b and M = S^T M_b S. This module therefore multiplies inputs by S and
+every axis n of an output by S^T; the equations do not depend on the coupling.
 
 `Equation.load` gives the address of the compiled equation on pointers to one sample; the gate
 (`robot_dynamics.dynamics.native.gate`) calls it, for one sample or many.
@@ -46,8 +46,8 @@ from robot_dynamics.dynamics.kernels.loading import (
 )
 from robot_dynamics.dynamics.kernels.pose import have_unit_length
 
-#: What an equation returns: it is done, or the arguments are not for it. A positive number is
-#: one more than a joint that has no inertia to move.
+#: Status of an equation: done, or arguments refused. A positive number is one more than the index
+#: of a joint that moves no inertia.
 DONE, REFUSED = 0, -1
 
 _POINTERS = types.CPointer(types.CPointer(types.float64))
@@ -99,7 +99,7 @@ def is_refused(robot, q):
 
 @routine
 def fold(robot, x, y):
-    """Y = S^T x along the middle one of three axes."""
+    """S^T x along the middle one of three axes."""
     shares = shares_of(robot, RATE_SHARES)
     for outer in range(y.shape[0]):
         for row in range(y.shape[1]):
@@ -119,11 +119,11 @@ class Equation(Compiled):
     function : callable
         Returns DONE, REFUSED, or one more than a joint without inertia.
     inputs, outputs : tuple of str
-        Axes of each array, a letter an axis. A single digit string such as '54' is a table.
+        Axes of each array, one letter per axis; a string of digits such as '54' is a table.
     is_coupled : bool
-        Whether the function takes the whole robot and spreads and folds itself.
+        Whether the function gets the whole robot and applies the coupling itself.
     on_demand : bool
-        Whether it is compiled at its first call only, not by ``warm_up``.
+        Whether it is compiled at its first call instead of by ``warm_up``.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Equation(Compiled):
         return self._callback.address
 
     def _made(self, name: str, source: str) -> Callable[..., Any]:
-        """Function of source text; it belongs to the module of the equation."""
+        """Function from source text, in the module of the equation."""
         scope = {'np': np, 'function': self._function, 'row': getattr(self, 'row', None),
                  'carray': numba.carray, 'model_of': model_of, 'spread': spread,
                  'spread_positions': spread_positions, 'fold': fold,

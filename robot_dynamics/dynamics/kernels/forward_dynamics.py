@@ -2,18 +2,16 @@
 r"""Forward dynamics and its derivatives.
 
 The articulated-body algorithm (Featherstone, "Rigid Body Dynamics Algorithms", section 7.3) in
-the axes of the base, where nothing has to be transformed. With A the articulated inertia of
-column k, S its field, and f the wrench of all beyond it at a = 0::
+base axes, which needs no transformations. With A the articulated inertia of column k, S its field,
+and f the wrench of all beyond it at a = 0::
 
     U = A S,    D = S . U + (rotor inertia),    u = tau - S . f
     A_parent += A - U U^T / D,    f_parent += f + U u / D
     a_k = (u - U . (acceleration of the parent)) / D
 
-f holds what velocities and gravity ask for, so that these accelerations are those of unit
-fields alone.
-Where a joint follows another, the columns are not free: there M a = tau - C v - g is solved.
-
-With a = a(q, v, tau), from tau = tau(q, v, a(q, v, tau))::
+f contains the effects of velocities and gravity, so that these accelerations are those of unit
+fields alone. With mimic joints the columns are not independent, so that M a = tau - C v - g is
+solved instead. Differentiation of tau = tau(q, v, a(q, v, tau)) gives::
 
     da/dq = -M^-1 dtau/dq,    da/dv = -M^-1 dtau/dv,    da/dtau = M^-1
 """
@@ -115,7 +113,7 @@ def store_inertias(table, count):
 
 @routine
 def hand_down(table, k, parent):
-    """Add what column k leaves of its inertia and its wrench to those of its parent."""
+    """Add the articulated inertia and wrench of column k to those of its parent."""
     pivot = table[PIVOT, k]
     for c in range(6):
         share = pivot * table[U + c, k]
@@ -129,7 +127,7 @@ def hand_down(table, k, parent):
 
 @routine
 def free_accelerations(model, q, v, tau, a):
-    """Accelerations of columns that are all free; DONE or one more than a row without inertia."""
+    """Accelerations of independent columns; DONE or one more than a row without inertia."""
     count = model.shape[0] - 1
     table = np.empty((HEIGHT, count + 1))
     upwards = scale(load(model, count, GRAVITY), -1.0)
@@ -169,7 +167,7 @@ def accelerate(robot, q, v, tau, a):
         return free_accelerations(model_of(robot), q, v, tau, a)
     n = v.size
     if robot[MIMICS] == 0.0:
-        # Only another order.
+        # Only the order differs.
         moved = np.empty(n)
         status = free_accelerations(model_of(robot), spread_positions(robot, q),
                                     spread(robot, v), spread(robot, tau), moved)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that hold one quantity of all joints side by side.
+"""Tables with one quantity of all joints in each row.
 
-Derivatives take much the same arithmetic for each joint, and where neighbours in memory
-are the same quantity of neighbouring joints, the compiler computes several joints at once.
-Row ``q`` of a table is quantity q; column i is velocity i of the bodies (body i, where each
-joint has one coordinate), and the column after the last one is the base.
+Derivatives need similar arithmetic for each joint. If the same quantities of neighbouring joints
+are adjacent in memory, the compiler computes several joints at once. Row ``q`` of a table is
+quantity q; column i is velocity i of the bodies (body i, where each joint has one coordinate), and
+the column after the last one is the base.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from robot_dynamics.dynamics.kernels.loading import helper
 
 @helper
 def columns(start, stop):
-    """Range of columns; unsigned, so that no index can mean "from the end"."""
+    """Range of columns; unsigned, so that negative indices are impossible."""
     return range(np.uint64(start), np.uint64(stop))
 
 
@@ -29,17 +29,17 @@ def parent_column(model, i):
 
 @helper
 def is_carried(model, k, h):
-    """Whether the field of column k, on one branch with h, moves along with column h.
+    """Whether column h moves the field of column k, which is on the same branch.
 
-    So do the fields of joints further out, and all those of the same joint when it has
-    several coordinates: their directions are axes of the moved link.
+    It moves the fields of outer joints, and all fields of the same joint if that has several
+    coordinates, because their directions are axes of the moved link.
     """
     return k >= int(model[h, FIRST_ROW])
 
 
 @helper
 def run_end(model, j):
-    """End of the unbroken run of columns ``j, j + 1, ...`` that joint j carries."""
+    """End of the contiguous run of columns ``j, j + 1, ...`` that joint j carries."""
     last_body = model[j, RUN_END]
     end = j + 1
     while end < model.shape[0] - 1 and model[end, BODY] < last_body:
@@ -49,7 +49,7 @@ def run_end(model, j):
 
 @helper
 def carries_beyond(model, j, k):
-    """Whether column j carries column k, which comes after its unbroken run."""
+    """Whether column j carries column k, which comes after its contiguous run."""
     if model[j, IS_SCATTERED] == 0.0:
         return False
     while k > j:
@@ -143,11 +143,11 @@ def power(twist, wrench):
 
 @helper
 def bracket(x, y):
-    """Lie bracket [x, y] of two twists: how the first carries the field of the second."""
+    """Lie bracket [x, y] of two twists: rate of the second field when moved by the first."""
     return add(cross(x[1], y[0]), cross(x[0], y[1])), cross(x[1], y[1])
 
 
 @helper
 def carried_wrench(x, f):
-    """X x* f: how a twist carries a wrench; z . (x x* f) = [z, x] . f for every twist z."""
+    """Dual bracket x x* f of a twist and a wrench; z . (x x* f) = [z, x] . f for every twist z."""
     return cross(x[1], f[0]), add(cross(x[1], f[1]), cross(x[0], f[0]))

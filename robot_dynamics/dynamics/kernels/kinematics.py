@@ -67,7 +67,7 @@ from robot_dynamics.dynamics.kernels.pose import is_body
 
 @helper
 def at_point(field, X):
-    """Velocity and angular velocity that a field gives to a body at X."""
+    """Velocity at X and angular velocity of a field."""
     return add(field[0], cross(field[1], X)), field[1]
 
 
@@ -110,7 +110,7 @@ def frame_of(table, i, pose):
 
 @helper
 def pose_of(frame):
-    """Column of the body of a packed frame, and whether its own axes are wanted."""
+    """Column of the body of a packed frame, and whether the axes are those of the frame."""
     return int(frame[4, 0]), frame[4, 1] != 0.0
 
 
@@ -137,8 +137,8 @@ def forward_kinematics(model, q, poses):
 def jacobian(model, frame, q, J):
     """Jacobian of a frame.
 
-    ``frame``, shape (5, 4), is the pose of the frame on its body, and below it the column of
-    that body and whether its own axes are wanted.
+    ``frame``, shape (5, 4), is the pose of the frame on its body, and below it the column of that
+    body and whether the axes are those of the frame.
     """
     count, (i, is_in_own_axes) = model.shape[0] - 1, pose_of(frame)
     table = np.empty((MASS, count + 1))
@@ -206,7 +206,7 @@ def jacobian_ddot(model, frame, q, v, a, ddJ):
 
 @helper
 def change_of_frame(model, table, i, h, X):
-    """Tell what moving column h does to a frame at X, its velocities, and S_h from below."""
+    """Effect of column h on a frame at X and its velocities; and [v, S_h] of the parent."""
     S = get_pair(table, FIELD, h)
     below = get_pair(table, TWIST, parent_column(model, int(model[h, FIRST_ROW])))
     reached = bracket(below, S)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things stand in the one float64 array that describes a robot to the kernels.
+"""Layout of the float64 array that describes a robot to the kernels.
 
 The array is flat: a header, the table of the velocities of the bodies (`Equation` functions get
 it as ``model``), and how the joints of the bodies follow the independent joints.
 
-Row i of the table describes velocity i of the bodies, its last row the whole robot. Where each
-joint has one coordinate, row i is body i. With q_i its coordinate, seen from the link frame of
-its parent::
+Row i of the table describes velocity i of the bodies, its last row the whole robot. If each joint
+has one coordinate, row i is body i. With q_i its coordinate, in the link frame of its parent::
 
     R = fixed + sin(q_i) sine + cos(q_i) cosine        (sine = cosine = 0 for a prismatic joint)
     p = point + q_i slide                              (slide = 0 for a revolute joint)
@@ -15,18 +14,17 @@ are the axes of link frame i and a point on its joint, because Rodrigues' formul
 Exp([a] q) = a a^T + sin(q) [a] + cos(q) (1 - a a^T).
 
 A joint of several coordinates has a row for each velocity, FIRST_ROW to LAST_ROW, one after
-the other. The last of them stands for the body: what that body carries has it as PARENT, and
-it alone has an inertia. Each row before is the parent of the next, so that along PARENT
-every velocity is met that moves a body. The directions AXIS of such rows are those of
-unit velocities *in the axes of the moved link*, so that the field u + w x X of each is
-carried along by the whole motion of that link: with O and b its angular velocity and the
-velocity of the point of it at the origin, u' = O x u + b x w and w' = O x w. For a single
-coordinate the same holds, as its own speed changes neither u nor w. FIXED is the turn of
-the joint frame, POINT its origin; SINE, COSINE and SLIDE are not used.
+the other. The last one represents the body: it is the PARENT of the rows that the body carries,
+and only it has an inertia. Each earlier row is the parent of the next, so that the path along
+PARENT contains every velocity that moves a body. The directions AXIS of such rows are those of
+unit velocities *in the axes of the moved link*, so that the field u + w x X of each moves with
+that link: with O and b its angular velocity and the velocity of its point at the origin, u' = O x
+u + b x w and w' = O x w. The same holds for a single coordinate, because its own speed changes
+neither u nor w. FIXED is the rotation of the joint frame, POINT its origin; SINE, COSINE and SLIDE
+are not used.
 
-So the derivative of field k along velocity h is ad(field h) field k, (w_h x u_k + u_h x
-w_k, w_h x w_k), where h is before k along PARENT or both are of the same joint, and zero
-elsewhere.
+The derivative of field k along velocity h is ad(field h) field k, (w_h x u_k + u_h x w_k, w_h x
+w_k), if h is before k along PARENT or both belong to the same joint, and zero otherwise.
 """
 
 # Offsets in the header.
@@ -45,7 +43,7 @@ HAS_QUATERNIONS = 11  # whether any joint has one
 MIMICS = 12           # whether some joint follows another, so that S is no permutation
 HEADER = 16           # where the table begins
 
-# Offsets in the row of a velocity. Matrices stand column after column.
+# Offsets in the row of a velocity. Matrices are stored column after column.
 PARENT = 0        # row of the parent; -1 is the base
 IS_PRISMATIC = 1  # 1 or 0
 HAS_OFFSET = 2    # whether the origin of the link frame is off the joint

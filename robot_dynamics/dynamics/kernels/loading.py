@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How kernels are defined, compiled and loaded.
+"""Definition, compilation and loading of kernels.
 
-A `Kernel` has one signature. It is compiled (or read from the cache) when first asked
-for, never for other types: an argument of another type is a `TypeError` that the caller
-answers by converting, so a stray float32 array can never start a compilation inside a
-control loop.
+A `Kernel` has one signature. It is compiled (or read from the cache) on first use, and never for
+other types: an argument of another type raises a `TypeError`, after which the caller converts it.
+A float32 array can therefore not start a compilation inside a control loop.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ try:
 except ImportError:  # not a POSIX system: two processes may then compile the same kernel
     fcntl = None  # type: ignore[assignment]
 
-#: 'contract' lets the compiler fuse a multiplication and an addition; nothing else
-#: that changes results is allowed (nan and inf must travel).
+#: 'contract' lets the compiler fuse a multiplication and an addition. Other changes of results are
+#: not allowed (nan and inf must propagate).
 OPTIONS = {'error_model': 'numpy', 'boundscheck': False, 'fastmath': {'contract'}}
 
-#: A small function that lives inside kernels: LLVM puts its code where it is called.
-#: It gets no entry from Python, which halves the time of a compilation.
+#: A small function of kernels that LLVM inlines. It has no entry from Python, which halves the
+#: compilation time.
 helper = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
                     nogil=True, **OPTIONS)
 
-#: A longer part of a kernel: numba itself puts it where it is called. Unlike a helper
-#: it may hold loops at no cost: a helper that does counts references to its arrays.
+#: A longer part of a kernel, inlined by numba. Unlike a helper it may contain loops at no cost; a
+#: helper with loops counts references to its arrays.
 part = numba.njit(inline='always', nogil=True, **OPTIONS)
 
-#: A part that is compiled by itself, once for all kernels of a process that call it: for
-#: what is long and shared, where the time of a compilation matters more than that of a call.
+#: A part that is compiled separately, once per process for all kernels that call it: for long
+#: shared parts, for which compilation time matters more than the time of a call.
 routine = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, **OPTIONS)
 
-#: Seconds that the compilation of one kernel takes on a laptop, about.
+#: Approximate compilation time of one kernel on a laptop, s.
 SECONDS = 0.7
 
 _KERNELS: list[Compiled] = []
@@ -51,15 +50,15 @@ _thread_lock = threading.RLock()
 
 
 class Compiled:
-    """What is compiled once for all processes, when it is first used.
+    """A function that is compiled on first use, once for all processes.
 
     Parameters
     ----------
     function : callable
         What to compile.
     is_on_demand : bool
-        Whether the kernel is compiled at its first use, not ahead of time: no control loop
-        waits for it, or few need it and load it before they begin.
+        Whether the kernel is compiled at its first use instead of ahead of time, because control
+        loops do not need it, or load it before they begin.
     """
 
     def __init__(self, function: Callable[..., Any], is_on_demand: bool):
@@ -69,7 +68,7 @@ class Compiled:
         _KERNELS.append(self)
 
     def compiled(self, compile_it: Callable[[], Any], *, announce: bool = True) -> Any:
-        """What ``compile_it`` makes; one thread and one process at a time."""
+        """Result of ``compile_it``, computed by one thread and one process at a time."""
         stamp = self._stamp
         with _thread_lock:
             if stamp.exists():
@@ -89,7 +88,7 @@ class Compiled:
 
     def callback(self, function: Callable[..., Any], signature: Any, *, announce: bool = True,
                  ) -> CFunc:
-        """A function compiled for C to call; its address holds as long as it lives."""
+        """A function compiled for calls from C; its address is valid as long as it exists."""
         made: Any = CFunc(function, (signature.args, signature.return_type), locals={},
                           options={'nopython': True, **OPTIONS})
         made._cache = cache_of(function, self.directory)
@@ -148,7 +147,7 @@ class Kernel(Compiled):
         with _thread_lock:
             if not self.is_loaded:
                 self.call = self.compiled(self._compile, announce=announce)
-                # Last of all: other threads call what they find loaded.
+                # Set last, because other threads call a kernel as soon as it is loaded.
                 self.is_loaded = True
         return self.call
 
@@ -170,28 +169,28 @@ def kernel(signature: str, *, on_demand: bool = False, nogil: bool = False,
     signature : str
         Types for numba.
     on_demand : bool
-        Compile at the first call instead of in `warm_up`: few users need it.
+        Compile at the first call instead of in `warm_up`.
     nogil : bool
-        Release Python's lock: for work of milliseconds. A kernel of microseconds keeps it,
-        because beside a busy thread it takes up to 5 ms to get the lock back.
+        Release the GIL, for kernels of milliseconds. A kernel of microseconds keeps it, because
+        with another busy thread it takes up to 5 ms to acquire it again.
     """
     return lambda function: Kernel(function, signature, is_on_demand=on_demand, nogil=nogil)
 
 
 def all_kernels() -> tuple[Compiled, ...]:
-    """Return every kernel defined so far that is compiled ahead of time."""
+    """Every kernel defined so far that is compiled ahead of time."""
     return tuple(kernel for kernel in _KERNELS if not kernel.is_on_demand)
 
 
 def progress(text: str) -> None:
-    """What takes so long, for the user on stderr."""
+    """Print the reason of a delay on stderr."""
     print(f'robot_dynamics: {text}', file=sys.stderr, flush=True)
 
 
 @contextmanager
 def one_process_at_a_time(directory: Path) -> Iterator[None]:
-    """Let processes that start together wait for the first one's compilation."""
-    # There at the start, but the cache may have been emptied since.
+    """Make processes that start together wait for the compilation of the first one."""
+    # It existed at the start, but the cache may have been emptied since.
     directory.mkdir(parents=True, exist_ok=True)
     if fcntl is None:
         yield

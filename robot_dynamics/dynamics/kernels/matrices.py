@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Mass matrix, Christoffel matrix and gravity in one pass.
 
-With I and B the inertia and the Christoffel operator (`moments`) of all that the further out
-of two columns carries, sum m J = I S and sum m dJ/dt = I dS/dt + B S as wrenches. For column k,
+I and B are the inertia and the Christoffel operator (`moments`) of everything that the outer one
+of two columns carries: sum m J = I S and sum m dJ/dt = I dS/dt + B S as wrenches. For column k,
 and for every column j that carries it::
 
     P_k = I S_k,        Q_k = I dS_k/dt + B S_k,        F_k = B^T S_k

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Derivatives of M, C and g with respect to q and v, and to the inertial parameters.
 
-Moving column h moves all that it carries as one body. Seen from there, what lies below
-moves the other way: a field that column h does not carry changes by [S_j, S_h], gravity G by
-[G, S_h], and the twist v that reaches the joint by P_h = [v, S_h]. So with I and B the
-inertia and the Coriolis operator (`coriolis`) of all that is carried by the furthest
-out of h, j and k, which must lie on one branch::
+Column h moves everything that it carries as one body. Relative to this body, a field that column h
+does not carry changes by [S_j, S_h], gravity G by [G, S_h], and the twist v of the parent by P_h =
+[v, S_h]. I and B are the inertia and the Coriolis operator (`coriolis`) of everything that the
+outermost of h, j and k carries; these must be on one branch::
 
     dM_jk/dq_h = D_j . I S_k + S_j . I D_k
     dC_jk/dq_h = D_j . Q_k + S_j . (I E_k + B D_k + B(P_h) S_k),   Q_k = I dS_k/dt + B S_k
@@ -17,10 +16,10 @@ out of h, j and k, which must lie on one branch::
 
 These are the sums over bodies of Garofalo, Ott, Albu-Schaeffer, "On the closed form
 computation of the dynamic matrices and their differentiations", eq. 24 with (18)-(20) and
-(30)-(32), carried out before and not after the products.
+(30)-(32), computed before instead of after the products.
 
 M, C and g are linear in the parameters. The derivative with respect to one of them is the
-share of a body with that parameter 1 and all others 0. With I_p its inertia, v the twist of
+contribution of a body with that parameter 1 and all others 0. With I_p its inertia, v the twist of
 the body and B_p the Coriolis operator of I_p (`coriolis`), for columns j and k that carry it::
 
     dM_jk/dpi_p = S_j . I_p S_k
@@ -116,7 +115,7 @@ def prepare(model, q, v, kind, table, B):
 
 @routine
 def fill_table_of_pairs(model, kind, e, branch, length, table, B, pairs):
-    """Collect what triples of which column e is the furthest out take of (h, k)."""
+    """Compute the quantities of (h, k) for triples with column e as the outermost."""
     count = model.shape[0] - 1
     inertia = inertia_at(table, e)
     for b in range(length):
@@ -205,7 +204,7 @@ def state_derivatives(model, kind, q, v, dM, dCq, dCv, dg):
 
 @routine
 def fill_parameter(model, kind, i, inertia, gravity, table, dM, dC, dg):
-    """Write what a body of this inertia, which column i moves, adds to M, C and g."""
+    """Write the contribution of a body with this inertia, moved by column i, to M, C and g."""
     twist = get_pair(table, TWIST, i)
     k = i
     while k >= 0:

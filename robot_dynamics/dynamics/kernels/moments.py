@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""Moments of mass of what each column carries, and the operators made of them.
+r"""Moments of mass that each column carries, and the operators computed from them.
 
-With X' = b + O x X the velocity of a particle at X, a column holds::
+With X' = b + O x X the velocity of a particle at X, the moments of a column are::
 
     m,  h = sum m X,  S = sum m X X^T,  P = sum m X',  D = sum m X' X^T
 
-which make the inertia I of momenta sum m J, and the Christoffel operator B of their rates
-sum m dJ/dt = I dS/dt + B S; see `matrices`.
+They determine the inertia I of momenta sum m J, and the Christoffel operator B of the rates sum m
+dJ/dt = I dS/dt + B S; see `matrices`.
 """
 
 from robot_dynamics.dynamics.kernels.algebra import (
@@ -107,7 +107,7 @@ def measure_at_rest(model, table, count):
 
 @routine
 def sum_to_base(model, table, stop):
-    """Add the moments, and what follows up to row ``stop``, from the tips to the base."""
+    """Add the moments, and further rows up to ``stop``, from the tips to the base."""
     base = model.shape[0] - 1
     for i in range(base - 1, -1, -1):
         parent = parent_column(model, i)
@@ -118,7 +118,7 @@ def sum_to_base(model, table, stop):
 
 @helper
 def spreading(S):
-    """Return tr S 1 - S, which is -sum m [X] [X] for S = sum m X X^T."""
+    """Matrix tr S 1 - S, which is -sum m [X] [X] for S = sum m X X^T."""
     trace = S[0][0] + S[1][1] + S[2][2]
     return ((trace - S[0][0], -S[0][1], -S[0][2]), (-S[1][0], trace - S[1][1], -S[1][2]),
             (-S[2][0], -S[2][1], trace - S[2][2]))
@@ -152,6 +152,6 @@ def coriolis_on(coriolis, x):
 
 @helper
 def transposed_coriolis_on(coriolis, x):
-    """Return the moment sum m X' x J of B^T x; there is no force."""
+    """The moment sum m X' x J of B^T x; its force is zero."""
     P, D = coriolis
     return add(cross(P, x[0]), transpose_times(D, x[1]))

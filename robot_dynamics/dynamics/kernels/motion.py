@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Motion of all bodies, for every equation.
 
-Unit speed of column k moves all that it carries by the field J_k(X) = u_k + w_k x X. Fields
-are twists at the origin, S_k = (u_k, w_k), and are carried along by the moved body. With v its
-twist, and [x, y] the Lie bracket of two twists::
+Unit speed of column k moves everything that it carries by the field J_k(X) = u_k + w_k x X. Fields
+are twists at the origin, S_k = (u_k, w_k), and move with the body. With v its twist, and [x, y]
+the Lie bracket of two twists::
 
     dS_k/dt   = [v, S_k]
     d2S_k/dt2 = [dv/dt, S_k] + [v, dS_k/dt]
@@ -12,9 +12,9 @@ twist, and [x, y] the Lie bracket of two twists::
 
 over all columns that carry a body: its twist, its reference twist, and its acceleration, or for
 a reference motion v_r, a_r its reference acceleration: the field u(A) + w(A) x X + w(r) x X',
-X' = u(v) + w(v) x X. An upward acceleration of the base stands for gravity.
+X' = u(v) + w(v) x X. Gravity is an upward acceleration of the base.
 
-The rows of the table of columns (`joint_table`) are laid out here.
+This module defines the rows of the table of columns (`joint_table`).
 """
 
 import math
@@ -72,13 +72,12 @@ AFTER_SUMS = 78
 def place_all(model, q, is_in_place, table):
     """Link frames and fields.
 
-    ``is_in_place`` asks for true positions where a body floats; see `pose.place_joint` for
-    what dynamics gain without them.
+    With ``is_in_place`` positions of floating bodies are the true ones; see `pose.place_joint`.
     """
     count = model.shape[0] - 1
     put_matrix(table, AXES, count, IDENTITY)
     put(table, POSITION, count, ZERO)
-    # Ahead of the recursion, because a call in its midst empties all registers.
+    # Before the recursion, because a call within it would spill all registers.
     for i in range(count):
         if is_single(model, i) and model[i, IS_PRISMATIC] == 0.0:
             angle = position_of(model, i, q)

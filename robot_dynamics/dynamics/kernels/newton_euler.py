@@ -46,7 +46,7 @@ from robot_dynamics.dynamics.kernels.motion import (
 )
 from robot_dynamics.dynamics.kernels.pose import is_body
 
-#: Rows of the wrench of each body, then of all that its column carries.
+#: Rows of the wrench of each body, then of everything that its column carries.
 WRENCH = MORE_SUMS
 
 

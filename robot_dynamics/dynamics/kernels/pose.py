@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a body stands, given where its parent stands, and the field of velocity of a joint."""
+"""Pose of a body from that of its parent, and velocity field of a joint."""
 
 import math
 
@@ -38,7 +38,7 @@ IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 # Values of `robot_dynamics.model.joint_types.JointType`.
 FLOATING, PLANAR, SPHERICAL = 3.0, 4.0, 5.0
 
-#: How far the square of a quaternion's length may be from 1 without a closer look.
+#: Largest deviation of the squared length of a quaternion from 1 without a further check.
 UNIT = 1e-4
 
 
@@ -50,7 +50,7 @@ def parent_row(model, i):
 
 @helper
 def is_single(model, i):
-    """Whether row i is all of its joint."""
+    """Whether row i is the only one of its joint."""
     return model[i, FIRST_ROW] == model[i, LAST_ROW]
 
 
@@ -62,7 +62,7 @@ def is_first(model, i):
 
 @helper
 def is_body(model, i):
-    """Whether row i is the last of its joint, which stands for the body."""
+    """Whether row i is the last of its joint, which represents the body."""
     return model[i, LAST_ROW] == i
 
 
@@ -74,7 +74,7 @@ def position_of(model, i, q):
 
 @routine
 def have_unit_length(model, q):
-    """Whether the quaternions in q are of length 1; one with nan passes."""
+    """Whether the quaternions in q have length 1; nan is accepted."""
     good = True
     for i in range(model.shape[0] - 1):
         if is_first(model, i) and (model[i, KIND] == FLOATING or model[i, KIND] == SPHERICAL):
@@ -110,7 +110,7 @@ def place(model, i, q, sine, cosine, parent_axes, parent_origin):
 
 @helper
 def link_origin(model, i, axes, joint):
-    """Origin of link frame i: the joint, or away from it (standard DH)."""
+    """Origin of link frame i: at the joint, or at an offset (standard DH)."""
     if model[i, HAS_OFFSET] != 0.0:
         return add(joint, times(axes, load(model, i, OFFSET)))
     return joint
@@ -118,7 +118,7 @@ def link_origin(model, i, axes, joint):
 
 @helper
 def joint_field(is_prismatic, joint, direction):
-    """Velocity field ``u + w x X`` that unit speed of a joint gives to all it carries.
+    """Velocity field ``u + w x X`` of unit speed of a joint.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def joint_field(is_prismatic, joint, direction):
 
 @helper
 def quaternion_axes(x, y, z, w):
-    """Axes that a turn by a quaternion, of any length but zero, makes of x, y and z."""
+    """Axes x, y and z rotated by a quaternion of any length but zero."""
     k = 2.0 / (x * x + y * y + z * z + w * w)
     return ((1.0 - k * (y * y + z * z), k * (x * y + z * w), k * (x * z - y * w)),
             (k * (x * y - z * w), 1.0 - k * (x * x + z * z), k * (y * z + x * w)),
@@ -144,7 +144,7 @@ def quaternion_axes(x, y, z, w):
 
 @helper
 def axis_axes(a, angle):
-    """Axes that a turn about the unit vector a makes of x, y and z (Rodrigues)."""
+    """Axes x, y and z rotated about the unit vector a (Rodrigues)."""
     sine, cosine = math.sin(angle), math.cos(angle)
     k = 1.0 - cosine
     return ((cosine + k * a[0] * a[0], k * a[0] * a[1] + sine * a[2],
@@ -157,7 +157,7 @@ def axis_axes(a, angle):
 
 @routine
 def joint_motion(model, i, q):
-    """Turn and shift, seen from its frame, of the joint of several coordinates at row i."""
+    """Rotation and translation, in its frame, of the joint of several coordinates at row i."""
     c = int(model[i, COORDINATE])
     shift = ZERO
     if model[i, KIND] == PLANAR:
@@ -176,10 +176,9 @@ def joint_motion(model, i, q):
 def place_joint(model, i, q, parent_axes, parent_origin, is_in_place):
     """Axes and origin of the link frame that the joint at row i, its first, moves.
 
-    Unless ``is_in_place``, the origin of the calculation goes along with a body that moves
-    freely from the base. What hangs from the base by another joint does not feel it, nor does
-    it matter where in space it moves: M, C and the rest do not change with the place of a
-    robot that floats, and do not lose digits far away.
+    Unless ``is_in_place``, the origin of the calculation moves with a body that floats relative to
+    the base. Bodies on other joints of the base are not affected. M, C and all other results do
+    not depend on the position of a floating robot, and keep their precision far away.
     """
     turn, shift = joint_motion(model, i, q)
     joint_axes = product(parent_axes, load_matrix(model, i, FIXED))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-r"""The Slotine-Li regressor, and an adaptive controller's use of it without forming it.
+r"""The Slotine-Li regressor, and its products in adaptive control without forming it.
 
 Under a reference motion v_r, a_r a particle of a body at X has the *reference acceleration*
 J a_r + dJ/dt v_r, the affine field a(X) = d + L (X - p), p being the origin of the link::
@@ -7,9 +7,9 @@ J a_r + dJ/dt v_r, the affine field a(X) = d + L (X - p), p being the origin of 
     L = [alpha] + [r] [w],      d = u(A) + r x u(v) + L p
 
 with w and r the angular velocities of the body under v and v_r, alpha the angular part of its
-reference acceleration A, and u the linear parts (`motion`). The wrench that this asks of body i
-is linear in its ten parameters, W_i pi_i with W_i of shape (6, 10); unit speed of velocity j
-moves what it carries by the twist S_j. So::
+reference acceleration A, and u the linear parts (`motion`). The wrench that this requires of body
+i is linear in its ten parameters, W_i pi_i with W_i of shape (6, 10). Unit speed of velocity j
+moves everything that it carries by the twist S_j::
 
     Yr[j, block i] = S_j^T W_i              for every body i that velocity j carries, else 0
     (Yr pi)_j      = S_j^T sum_i W_i pi_i   over the bodies that velocity j carries
@@ -20,8 +20,8 @@ Slotine, Li, "On the adaptive control of robot manipulators"; Gabiccini, Bracci,
 Fredianelli, Bicchi, "Explicit Lagrangian formulation of the dynamic regressors for serial
 manipulators", eqs. 39 and 61.
 
-After the inertial columns come those of joint terms (`robot_dynamics.dynamics.joint_terms`): a
-choice of them is their number, epsilon of the smooth sign, and a code for each.
+Columns of joint terms (`robot_dynamics.dynamics.joint_terms`) follow the inertial ones. They are
+selected by their number, epsilon of the smooth sign, and a code for each.
 """
 
 import math

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""M X = B by a factorisation of our own.
+"""Solution of M X = B by a factorisation.
 
 M = L^T D L with L lower triangular and ones on its diagonal, from the tips to the base:
-Featherstone, "Rigid Body Dynamics Algorithms", section 6.5. D_k is then the inertia that
-the effort of joint k feels when all joints beyond it are free, so that a D_k which is
-not positive names a joint with nothing real to move.
+Featherstone, "Rigid Body Dynamics Algorithms", section 6.5. D_k is then the inertia moved by joint
+k when all joints beyond it are free. A D_k that is not positive therefore identifies a joint that
+moves no physical inertia.
 
-Our own, because numba's linear algebra needs scipy at run time.
+numba's linear algebra is not used, because it needs SciPy at run time.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""M, C and g and their time derivatives in one pass.
 
-With the fields S_k and their rates (`motion`), and with I and B the inertia and the
-Christoffel operator of all that the further out of two columns carries,
-sum m J = I S and sum m dJ/dt = I dS/dt + B S as wrenches. For column k::
+S_k and their rates are the fields (`motion`), I and B the inertia and the Christoffel operator of
+everything that the outer one of two columns carries: sum m J = I S and sum m dJ/dt = I dS/dt + B S
+as wrenches. For column k::
 
     P_k = I S_k                      F_k = B^T S_k
     Q_k = I dS_k/dt + B S_k          dP_k/dt = Q_k + F_k
@@ -18,9 +18,9 @@ and for every column j that carries column k::
     dM/dt    = C + C^T
     dg_k/dt  = -g_0 . (force of Q_k)
 
-B holds sum m X' and sum m X' X^T, so dB/dt holds sum m X'' and sum m (X'' X^T + X' X'^T).
-Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
-their differentiations", eq. 25 and remark 5, with the Christoffel matrix for C.
+B contains sum m X' and sum m X' X^T, so dB/dt contains sum m X'' and sum m (X'' X^T + X' X'^T).
+Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic matrices and their
+differentiations", eq. 25 and remark 5, with the Christoffel matrix for C.
 """
 
 import numpy as np

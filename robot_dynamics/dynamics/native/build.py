@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From C to a library on disk, once for each source, set of options and processor.
+"""Libraries compiled from C and cached on disk by source, options and processor.
 
-To load a library is to run it. So libraries are kept only where no other user could have
-written them: below directories that belong to this user or to root and that others can at
-most add entries to (the sticky bit), in a folder that only this user writes. Where the cache
-of the kernels is not such a place, a fresh folder is made for this process.
+Loading a library executes its code. Libraries are therefore stored only where no other user can
+have written them: in a folder that only this user can write, below directories that belong to this
+user or root and to which others can at most add entries (sticky bit). If the cache of the kernels
+is not such a folder, a new folder is made for this process.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from robot_dynamics.errors import BackendError, NoCompilerError
 #: A multiplication and an addition may be fused; nothing else that changes results.
 OPTIONS = ('-std=c99', '-O2', '-ffp-contract=fast', '-fno-math-errno', '-fPIC', '-shared')
 
-#: Compilers that are looked for, after the one that the variable CC names.
+#: Compilers to search for, after the one in the variable CC.
 COMPILERS = ('cc', 'gcc', 'clang')
 
 #: Longest time that a compiler may take, s.
 TIMEOUT = 600.0
 
 _SUBJECT = "backend 'c'"
-# The way out of whatever is wrong here.
+# Remedy of all errors of this module.
 _WITHOUT = "use backend 'numba'"
 
-# Instructions of this machine's processor, spelt as different compilers do.
+# Options of different compilers for the instruction set of this processor.
 _loaded: dict[Path, ctypes.CDLL] = {}
 _lock = threading.RLock()
 
@@ -54,12 +54,12 @@ _FOR_THIS_PROCESSOR = ('-march=native', '-mcpu=native')
 
 
 def find_compiler() -> list[str]:
-    """Return the command of a C compiler.
+    """Command of a C compiler.
 
     Raises
     ------
     NoCompilerError
-        When there is none.
+        If there is none.
     """
     wanted = _wanted_compiler()
     for command in ([wanted] if wanted else [[name] for name in COMPILERS]):
@@ -74,7 +74,7 @@ def find_compiler() -> list[str]:
 
 
 def _wanted_compiler() -> list[str]:
-    """Return the words of the variable CC."""
+    """Words of the variable CC."""
     try:
         return shlex.split(os.environ.get('CC', ''))
     except ValueError as error:
@@ -85,7 +85,7 @@ def _wanted_compiler() -> list[str]:
 
 
 def library_path(key: str) -> Path:
-    """Return where the library with that key is kept."""
+    """Path of the library with a key."""
     state = hashlib.sha256(key.encode())
     for part in (*OPTIONS, *_FOR_THIS_PROCESSOR, _processor()):
         state.update(part.encode() + b'\0')
@@ -99,20 +99,20 @@ def open_library(key: str, source: Callable[[], str], *, subject: str,
     Parameters
     ----------
     key : str
-        Digest of all that the source depends on.
+        Digest of everything that the source depends on.
     source : callable
-        Writes the C.
+        Returns the C source.
     subject : str
         What is compiled, for messages.
     expected : float
-        Seconds that writing and compiling it take, about; it is announced from half a second on.
+        Approximate time to generate and compile it, s; announced from half a second on.
 
     Raises
     ------
     NoCompilerError
         Without a C compiler.
     BackendError
-        Where it cannot be compiled or loaded.
+        If it cannot be compiled or loaded.
     """
     path = library_path(key)
     with _lock:
@@ -124,7 +124,7 @@ def open_library(key: str, source: Callable[[], str], *, subject: str,
             try:
                 _loaded[path] = _load(path)
             except BackendError:
-                # Damaged on disk, by a full one say.
+                # Damaged, for example by a full disk.
                 path.unlink(missing_ok=True)
                 compile_library(source, path, subject=subject, expected=expected)
                 _loaded[path] = _load(path)
@@ -136,14 +136,14 @@ def _load(path: Path) -> ctypes.CDLL:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise BackendError(f'cannot be loaded ({error})', subject=str(path),
-                           remedy='remove it, it will be made anew; where programs may not run '
+                           remedy='remove it to compile it again; if programs may not run '
                                   f'from that folder, or CC compiles for another machine, '
                                   f'{_WITHOUT}') from error
 
 
 def compile_library(source: Callable[[], str], path: Path, *, subject: str,
                     expected: float = 0.0) -> None:
-    """Compile C into a library, which appears at once and whole; see `open_library`."""
+    """Compile C into a library, which is put in place atomically; see `open_library`."""
     compiler = find_compiler()
     start = time.perf_counter()
     if expected > 0.5:
@@ -164,7 +164,7 @@ def compile_library(source: Callable[[], str], path: Path, *, subject: str,
 
 
 def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
-    """Return the library that a compiler makes of C, in a folder."""
+    """Library that a compiler makes from C, in a folder."""
     text, library = folder / 'kernels.c', folder / 'kernels.so'
     text.write_text(source, encoding='utf-8')
     for processor in (*_FOR_THIS_PROCESSOR, None):
@@ -180,7 +180,7 @@ def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
 
 
 def _run(command: list[str]) -> str | None:
-    """Run a compiler; return what it complains about."""
+    """Run a compiler; return its error message."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors='replace',
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT, check=False)
@@ -194,7 +194,7 @@ def _run(command: list[str]) -> str | None:
 
 @cache
 def _processor() -> str:
-    """Name and abilities of the processor: what -march=native stands for."""
+    """Name and instruction sets of the processor, which determine -march=native."""
     features = llvmlite.binding.get_host_cpu_features()
     return ' '.join((platform.machine(), llvmlite.binding.get_host_cpu_name(),
                      *sorted(name for name, there in features.items() if there)))
@@ -217,13 +217,13 @@ def library_folder() -> Path:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether only this user and root decide what lies in a folder."""
+    """Whether only this user and root can write a folder."""
     folder = folder.resolve()
     return _is_ours_alone(folder) and all(_is_safe_way(parent) for parent in folder.parents)
 
 
 def is_trusted(library: Path) -> bool:
-    """Whether a file is a regular one that only this user and root can have written."""
+    """Whether a file is regular and can only have been written by this user or root."""
     try:
         found = library.lstat()
     except OSError:
@@ -238,7 +238,7 @@ def _is_ours_alone(folder: Path) -> bool:
 
 
 def _is_safe_way(folder: Path) -> bool:
-    """Whether nobody else can exchange what a directory holds for something of his own."""
+    """Whether no other user can replace entries of a directory."""
     found = folder.lstat()
     return _is_of_us(found) and (not found.st_mode & _OTHERS_WRITE
                                  or bool(found.st_mode & stat.S_ISVTX))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate between Python and kernels, ``gate.c`` or its translation for numba.
 
-Either is compiled once on a machine.
+Both are compiled once per machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robot_dynamics.model.arrays import FloatArray
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
 
-#: What ``python`` in gate.c holds, in its order.
+#: Fields of ``python`` in gate.c, in order.
 _FUNCTIONS_OF_PYTHON = (
     'PyObject_Vectorcall', 'PyTuple_Size', 'PyTuple_GetItem', 'PyTuple_New', 'PyTuple_SetItem',
     'PyDict_GetItemWithError', 'PyErr_Clear', 'Py_DecRef')
@@ -42,13 +42,13 @@ _FUNCTIONS_OF_PYTHON = (
 # Arguments come as a C array with the names of the last ones (methodobject.h).
 _METH_FASTCALL, _METH_KEYWORDS = 0x0080, 0x0002
 
-#: What gate.c takes from here.
+#: Constants that gate.c gets from here.
 _DEFINED = ('TYPE', 'DATA', 'DIMENSIONS', 'SHAPE', 'DESCRIPTOR', 'FLAGS', 'READABLE',
             'MOST_INPUTS')
 
 _ARGUMENTS_OF_RUN = *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 4
 
-#: Bytes of results from which on they go past the cache.
+#: Size of results, in bytes, above which stores bypass the cache.
 _PAST_CACHE = 8 * 2**20
 
 
@@ -65,7 +65,7 @@ class Gate:
     Parameters
     ----------
     call : int, optional
-        Address of ``call``; without it functions go on to their general methods.
+        Address of ``call``; without it functions use their general methods.
     run : int
         Address of ``run_rows``.
     """
@@ -73,7 +73,7 @@ class Gate:
     def __init__(self, call: int | None, run: int):
         self._call = call
         self._run = ctypes.CFUNCTYPE(ctypes.c_int64, *_ARGUMENTS_OF_RUN)(run)
-        # Python refers to a definition as long as a function of it lives.
+        # Python refers to a definition as long as its function exists.
         self._definitions: dict[str, _Definition] = {}
         self._lock = threading.Lock()
 
@@ -89,9 +89,9 @@ class Gate:
         general : callable
             The method for all other arguments.
         entries : dict
-            What an argument after the arrays stands for: see `entry`.
+            Entries by value of the argument after the arrays; see `entry`.
         default : tuple
-            The entry where there is no such argument.
+            The entry without such an argument.
         key : str
             The name of that argument.
         """
@@ -109,7 +109,7 @@ class Gate:
 
     def run(self, address: int, robot: FloatArray, inputs: Sequence[FloatArray],
             outputs: Sequence[FloatArray], count: int, shared: int) -> int:
-        """Run a kernel on the rows of arrays; Python's lock is released.
+        """Run a kernel on the rows of arrays; the GIL is released.
 
         The first ``shared`` inputs are the same for all samples. Returns the first status that
         is not zero.
@@ -127,14 +127,14 @@ class Gate:
 def entry(address: int, robot: FloatArray, lengths: Sequence[int],
           shapes: Sequence[tuple[int, ...]], first: FloatArray | None = None,
           result: type | None = None, twice: int = -1) -> tuple[Any, ...]:
-    """What `Gate.function` needs to call a kernel; it keeps the arrays alive.
+    """Data of a call of a kernel by `Gate.function`; keeps references to the arrays.
 
     Parameters
     ----------
     address : int
         Of the kernel.
     robot : ndarray
-        What the kernel gets beside inputs and outputs.
+        Robot data for the kernel.
     lengths, shapes : sequence
         Lengths of the inputs and shapes of the outputs.
     first : ndarray, optional
@@ -161,7 +161,7 @@ def gate_in_c() -> Gate:
     NoCompilerError
         Without a C compiler.
     BackendError
-        Where it cannot be compiled or loaded.
+        If it cannot be compiled or loaded.
     """
     if not _layout_is_as_expected():
         raise BackendError('needs the arrays of CPython on a 64-bit machine',
@@ -207,7 +207,7 @@ def _fields_are_in_place(array: np.ndarray) -> bool:
         return False
     start = id(array)
     shape, strides = word(start + SHAPE), word(start + SHAPE + 8)
-    # numpy keeps lengths and strides side by side: found so, they may be read.
+    # numpy stores lengths and strides contiguously; only then they may be read.
     if strides - shape != 8 * array.ndim:
         return False
     flags = array.flags

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate between Python and kernels where there is no C compiler: numba compiles it.
+"""The gate between Python and kernels without a C compiler, compiled by numba.
 
-What it does is described in ``gate.c``, of which this is a translation. Addresses are
-int64; `gate.py` checks where arrays have their fields.
+This is a translation of ``gate.c``, which has the description. Addresses are int64; `gate.py`
+checks the offsets of array fields.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ READABLE = 0x0001 | 0x0100
 
 # A plan: words of int64.
 KERNEL, ROBOT, FIRST, INPUTS, OUTPUTS, TWICE, LENGTHS = range(7)
-# What the function is bound to, and an entry of it, as in gate.c.
+# Bound data of the function, and one of its entries, as in gate.c.
 GENERAL, EMPTY, SAMPLE, ENTRIES, DEFAULT, KEY = range(6)
 PLAN, SHAPES, _, MAKE, RESULT = range(5)
 
@@ -70,7 +70,7 @@ def integers(typingctx, address):
 
 @intrinsic
 def stack(typingctx):
-    """Address of MOST_INPUTS + 1 words that live as long as the function that asks for them."""
+    """Address of MOST_INPUTS + 1 words that exist as long as the calling function."""
     def generate(context, builder, signature, arguments):
         room = cgutils.alloca_once(builder, ir.ArrayType(_WORD, MOST_INPUTS + 1))
         return builder.ptrtoint(room, _WORD)

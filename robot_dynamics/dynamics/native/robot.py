@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels made for one robot: its equations in C, without what is zero or one.
+"""Kernels for one robot: its equations in C, without operations on zeros and ones.
 
-Joints of one coordinate only; mimic joints and any order of the joints are part of the C.
+Only for joints of one coordinate; mimic joints and any order of the joints are supported.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from robot_dynamics.model.robot import Robot
 
 _HEADERS = ('float.h', 'math.h', 'stddef.h', 'stdint.h', 'stdlib.h', 'string.h')
 
-#: Equations that are written out for every such robot, by their names.
+#: Equations that are generated for every such robot, by name.
 NAMES = ('slotine_li_regressor', 'adaptive_terms', 'inverse_dynamics', 'matrices', 'mass_matrix',
          'forward_kinematics', 'jacobian', 'com_jacobian')
 
-#: Bodies up to which the equations are written out: their number of entries grows with the
-#: square of it, and with that the time of the compiler.
+#: Largest number of bodies: the number of entries, and with it the compilation time, grows with
+#: its square.
 LARGEST = 40
 
-#: Joints up to which accelerations are those of a factorised mass matrix; beyond, the time of
-#: a factorisation grows faster than that of the recursion of the kernels.
+#: Largest number of joints for accelerations by a factorised mass matrix; above it, the recursion
+#: of the kernels is faster.
 SMALL = 32
 
 #: ``fill_sines`` in ``sines.c``.
@@ -49,7 +49,7 @@ _SINES = Sines('fill_sines', 8)
 
 
 def why_not(robot: Robot) -> str | None:
-    """Why a robot has no C of its own; None if it has."""
+    """Reason why no C can be generated for a robot, or None."""
     if not robot.all_joints_1dof:
         return 'has a joint of several coordinates'
     if robot.n_bodies > LARGEST:
@@ -63,7 +63,7 @@ def library_of(robot: Robot) -> ctypes.CDLL:
     Raises
     ------
     BackendError
-        For a robot that has no C of its own, or where it cannot be compiled.
+        If C cannot be generated for the robot, or not be compiled.
     NoCompilerError
         Without a C compiler.
     """
@@ -82,12 +82,12 @@ def names_of(robot: Robot) -> frozenset[str]:
 
 
 def constants(robot: Robot, armature: FloatArray, parameters: FloatArray) -> FloatArray:
-    """What the kernels get beside the state."""
+    """Inputs of the kernels besides the state."""
     return np.concatenate([robot.gravity, armature, parameters])
 
 
 def _key(robot: Robot) -> str:
-    """Digest of all that the C of a robot depends on."""
+    """Digest of everything that the C code of a robot depends on."""
     state = hashlib.sha256(_code_digest().encode())
     for array in (robot.parents, robot.joint_types, robot.placements, robot.axes,
                   robot.link_offsets, robot.coupling, robot.coupling_offset):
@@ -98,7 +98,7 @@ def _key(robot: Robot) -> str:
 
 @cache
 def _code_digest() -> str:
-    """Digest of what derives and writes C."""
+    """Digest of the code that derives and writes C."""
     state = hashlib.sha256(sys.version.encode())
     here = Path(__file__).parent
     for folder in (here, here.parents[1] / 'closed_form'):
@@ -113,7 +113,7 @@ def written(name: str) -> str:
 
 
 def library_source(robot: Robot) -> str:
-    """C of all kernels of a robot; inertial parameters and gravity do not matter."""
+    """C code of all kernels of a robot, independent of inertial parameters and gravity."""
     geometry = numeric_geometry(robot)
     values = {'JOINTS': robot.n, 'BODIES': robot.n_bodies, 'INERTIAL': 10 * robot.n_bodies,
               'VISCOUS': slotine_li.VISCOUS, 'COULOMB': slotine_li.COULOMB,
@@ -184,7 +184,7 @@ def com_kernel(geometry: Geometry) -> str:
 
 
 def carried_bodies(geometry: Geometry) -> list[set[int]]:
-    """Return the bodies that each independent joint moves."""
+    """Bodies that each independent joint moves."""
     carried: list[set[int]] = [set() for _ in geometry.joints]
     above: list[set[int]] = []
     for i, body in enumerate(geometry.bodies):
@@ -199,7 +199,7 @@ def carried_bodies(geometry: Geometry) -> list[set[int]]:
 
 def _inputs(geometry: Geometry, groups: tuple[str, ...],
             ) -> tuple[Tape, dict[str, list[Any]], Geometry]:
-    """A tape, the arrays of variables by name, and the geometry under a variable gravity."""
+    """A tape, the arrays of variables by name, and the geometry with variable gravity."""
     tape = Tape()
     lengths = {'pi': 10 * len(geometry.bodies), 'gravity': 3}
     inputs: dict[str, list[Any]] = {group: tape.symbols(group, (
@@ -221,7 +221,7 @@ def _flat(rows: recursion.Rows) -> list[Scalar]:
 
 
 def _tree(geometry: Geometry) -> str:
-    """Write how bodies hang together, and the shares of the joints in their motion."""
+    """Write the tree of the bodies, and the coefficients of the joints in their motion."""
     bodies: list[str] = []
     shares: list[str] = []
     for body in geometry.bodies:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states of rosbag2 recordings as a `Log`, with the stamps of their headers.
 
-A driver sends the same names in every message, so that nearly all messages of a recording
-have one layout: stamps and numbers at the same places, and everything else equal byte for
-byte. The first message is parsed; all messages of its layout are then read at once.
+A driver sends the same names in every message, so that nearly all messages of a recording have one
+layout: stamps and numbers at the same positions, and all other bytes equal. The first message is
+parsed, and all messages with its layout are then read at once.
 
 The format: OMG, "DDS-XTypes", version 1.2, section 7.4.3 (XCDR1, plain): four bytes of
 encapsulation, then the members one after the other, each aligned to its size.
@@ -42,8 +42,8 @@ def read_bag(path: Path, joints: Sequence[str], rename: Mapping[str, str],
              topic: str | None = None) -> Log:
     """Joint states of some joints from a recording: a folder, or an MCAP or SQLite file.
 
-    ``rename`` maps names of the log to joints of the robot. The topic is by default the one with
-    these joints in most messages; RecordingError if no topic has all of them.
+    ``rename`` maps names of the log to joints of the robot. The default topic is the one with
+    these joints in most messages. Raises a RecordingError if no topic has all of them.
     """
     def choose(types: Mapping[str, str]) -> dict[str, str | None]:
         known = [name for name, kind in types.items() if kind == JOINT_STATE]
@@ -98,7 +98,7 @@ class JointStateCollector:
                 topic.without += len(indices)
             else:
                 kept.append((indices, rows, places))
-                # Errors and commands of controllers are incomplete joint states.
+                # Controllers publish errors and commands as incomplete joint states.
                 whole = np.isfinite(rows.position[:, places]) & np.isfinite(rows.effort[:, places])
                 topic.whole += int(np.count_nonzero(whole.all(axis=1)))
         if not kept:
@@ -114,14 +114,14 @@ class JointStateCollector:
     def log(self, source: str, dropped: Mapping[str, int] | None = None) -> Log:
         """Log of the topic with most rows of positions and efforts, or RecordingError.
 
-        ``dropped`` counts losses before, by reason.
+        ``dropped`` counts earlier losses by reason.
         """
         best = max(self._topics, key=lambda name: (self._topics[name].whole,
                                                    self._topics[name].rows), default=None)
         if best is None or self._topics[best].rows == 0:
             if {self._rename.get(name, name) for name in self._names} >= set(self._joints):
                 raise RecordingError(
-                    'names ' + ', '.join(self._joints) + ' in no message together, or one twice',
+                    'has no message with each of ' + ', '.join(self._joints) + ' exactly once',
                     subject=source, remedy='record a publisher of all of them, or list under '
                     'joints those of one message')
             raise RecordingError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Dataset``: motion and efforts of a robot's joints, in SI units and without unusable rows."""
+"""``Dataset``: motion and efforts of a robot's joints in SI units, without unusable rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PAUSE = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A piece of a log without gaps: strictly increasing times, s, not quite regular, shape (N,).
+    """A piece of a log without gaps: strictly increasing times, s, nearly even, shape (N,).
 
     Positions, velocities and efforts, (N, n), are those of the joints: rad, rad/s, N m, or m, m/s,
     N; nan where a velocity was not measured.
@@ -60,9 +60,9 @@ class Dataset:
     segments: tuple[Segment, ...]
     #: Median time between rows, s.
     period: float
-    #: Axes with friction, shape (k, n), of speeds ``axes @ v``: the joints, and the motors that
-    #: a coupled transmission lets turn with several joints. Friction f of axis i acts on the
-    #: joints as ``axes[i] * f``.
+    #: Axes with friction, shape (k, n), with speeds ``axes @ v``: the joints, and motors that a
+    #: coupled transmission turns with several joints. Friction f of axis i acts on the joints as
+    #: ``axes[i] * f``.
     axes: FloatArray
     #: The joints, and ``joint/motor``.
     axis_names: tuple[str, ...]
@@ -72,7 +72,7 @@ class Dataset:
     is_gravity_compensated: bool = False
     #: Rows left out or corrected, by reason.
     counts: Mapping[str, int] = field(default_factory=dict)
-    #: The same in words, and other remarks for the user.
+    #: The same as text, and other remarks for the user.
     findings: tuple[Finding, ...] = ()
     #: Origin of the log.
     source: str = 'arrays'
@@ -138,7 +138,7 @@ def load_dataset(source: str | Path, robot: Robot,
     Raises
     ------
     RecordingError
-        If the log cannot be read, or has next to no usable rows.
+        If the log cannot be read, or has too few usable rows.
 
     See Also
     --------
@@ -207,7 +207,7 @@ def require_rows(arrays: Mapping[str, FloatArray], time: FloatArray, n: int) -> 
 def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayLike,
                         v: ArrayLike | None = None,
                         settings: DatasetSettings | None = None) -> Dataset:
-    """Dataset of arrays, cleaned and converted as that of a file.
+    """Dataset from arrays, cleaned and converted as for a file.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def joined(datasets: Sequence[Dataset]) -> Dataset:
             raise RecordingError(
                 f'has a row every {1e3 * dataset.period:.4g} ms, the first recording every '
                 f'{1e3 * first.period:.4g} ms', subject=dataset.source,
-                remedy='identify recordings of one rate')
+                remedy='use recordings with the same rate')
         shift = 0.0 if not segments else end + _PAUSE - float(dataset.segments[0].time[0])
         segments += [replace(segment, time=segment.time + shift) for segment in dataset.segments]
         end = float(segments[-1].time[-1])

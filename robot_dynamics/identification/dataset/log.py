@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``Log``, the rows of a recording as written, and the rules by which rows are left out.
+"""``Log``, the rows of a recording as written, and the rules for leaving out rows.
 
 Every row left out is counted by reason. Gaps split a log into segments.
 """
@@ -16,24 +16,24 @@ from numpy.typing import NDArray
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 
-#: Times further from the median time do not fit into a stamp in ns, s.
+#: Largest distance from the median time that fits into a stamp in ns, s.
 _LONGEST = 4e9
 #: A pause longer than this number of sampling periods splits a log.
 GAP_PERIODS = 8.0
-#: Longest sampling period of a motion; larger ones mean times in another unit, s.
+#: Longest sampling period of a motion; larger ones indicate times in another unit, s.
 LONGEST_PERIOD = 1.0
 #: Fewest rows of a segment.
 SHORTEST_SEGMENT = 16
 #: Largest position or effort; squares of larger numbers could overflow.
 LARGEST_VALUE = 1e9
-#: An effort is a spike if it leaves its neighbours by more than this multiple of the 99th
-#: percentile of their differences, and by more than this fraction of the joint's range.
+#: An effort is a spike if it differs from its neighbours by more than this multiple of the 99th
+#: percentile of differences, and by more than this fraction of the range of the joint's efforts.
 SPIKE_DIFFERENCES, SPIKE_RANGE = 4.0, 0.5
-#: A joint that moves less is at rest, as encoders jitter, rad or m.
+#: Motion below which a joint counts as at rest, because encoders jitter, rad or m.
 AT_REST = 0.01
 #: Longest run of repeated rows that are dropped, and largest fraction of repeated rows.
 LONGEST_REPEAT, MOST_REPEATED = 2, 0.1
-#: Rows from which usual differences and ranges are estimated.
+#: Number of rows from which typical differences and ranges are estimated.
 MOST_LOOKED_AT = 100_000
 #: Fastest joint, rad/s or m/s, and smallest jump, rad or m.
 FASTEST, LEAST_JUMP = 60.0, 0.02
@@ -225,9 +225,9 @@ def _unwrap(position: FloatArray, used: UsableRows, rotary: BoolArray) -> None:
 
 
 def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
-    """Mask of single rows that no joint can reach and leave again in time.
+    """Mask of single rows with positions that the joint cannot reach and leave in time.
 
-    They are compared with the line between their neighbours, which a real motion stays near.
+    They are compared with the line between their neighbours, to which a real motion is close.
     """
     found = np.zeros(len(time), dtype=bool)
     if len(time) > 2:
@@ -248,14 +248,14 @@ def _jumps(time: FloatArray, position: FloatArray) -> BoolArray:
 def _spikes(effort: FloatArray) -> BoolArray:
     """Mask of rows with an effort far from the median of the five rows around them.
 
-    A step, which friction makes at each reversal, does not leave that median.
+    Steps of friction at a reversal do not differ from that median.
     """
     steps = np.abs(np.diff(effort, axis=0))
     some = slice(None, None, max(1, len(effort) // MOST_LOOKED_AT))
     usual = np.percentile(steps[some], 99.0, axis=0)
     low, high = np.percentile(effort[some], (1.0, 99.0), axis=0)
     limit = np.maximum(np.maximum(SPIKE_DIFFERENCES * usual, SPIKE_RANGE * (high - low)), 1e-9)
-    # A row off the median of five differs from a neighbour by at least half as much.
+    # A row that differs from the median of five differs from a neighbour by at least half as much.
     large = np.flatnonzero(np.any(steps > 0.5 * limit, axis=1))
     rows = np.unique((large[:, np.newaxis] + np.arange(-1, 3)).ravel())
     rows = rows[(rows >= 0) & (rows < len(effort))]
@@ -269,7 +269,7 @@ def _spikes(effort: FloatArray) -> BoolArray:
 
 
 def _braked(position: FloatArray, effort: FloatArray) -> BoolArray:
-    """Mask of rows of an arm at rest with zero effort in all drives: brakes carry it."""
+    """Mask of rows at rest with zero effort in all drives: the brakes hold the arm."""
     found = np.zeros(len(effort), dtype=bool)
     for a, b in _runs(np.all(effort == 0.0, axis=1)):
         if b - a >= SHORTEST_SEGMENT and np.all(np.ptp(position[a:b], axis=0) < AT_REST):
@@ -287,8 +287,8 @@ def _runs(mask: BoolArray) -> Iterator[tuple[int, int]]:
 def _repeated(*arrays: FloatArray) -> BoolArray:
     """Mask of rows that are equal to the row before.
 
-    A driver that misses a cycle sends the old state under a new stamp, once or twice. Longer
-    runs are an arm at rest, or an encoder that is sampled faster than it counts.
+    A driver that misses a cycle repeats the old state with a new stamp, once or twice. Longer runs
+    are an arm at rest, or an encoder that is sampled faster than it updates.
     """
     same = np.zeros(len(arrays[0]), dtype=bool)
     same[1:] = np.all([np.all((x[1:] == x[:-1]) | (np.isnan(x[1:]) & np.isnan(x[:-1])), axis=1)
@@ -302,5 +302,5 @@ def _repeated(*arrays: FloatArray) -> BoolArray:
 
 
 def _taken(x: FloatArray, rows: IntArray) -> FloatArray:
-    """Some rows, without a copy if they are all."""
+    """The selected rows, without a copy if all are selected."""
     return x if len(rows) == len(x) else x[rows]

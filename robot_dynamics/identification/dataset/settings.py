@@ -35,7 +35,7 @@ EFFORT_KINDS = ('torque', 'current', 'motor_torque', 'gravity_compensated')
 #: Sources of velocities.
 VELOCITY_SOURCES = ('auto', 'position', 'measured')
 
-# Settings that multiply, and so must not be zero.
+# Factors, which must not be zero.
 _FACTORS = ('sign', 'gear_ratio', 'torque_constant', 'position_scale')
 
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
@@ -68,7 +68,7 @@ def require_number(name: str, value: Any, remedy: str, low: float = 0.0, high: f
                    whole: bool = False, closed: bool = True) -> None:
     """Raise ParameterError unless a setting is a finite number from low to high.
 
-    With ``closed=False`` the number must be above ``low``; ``whole`` asks for an integer.
+    With ``closed=False`` the number must be above ``low``; with ``whole`` it must be an integer.
     """
     is_number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
     size = float(value) if is_number else np.nan
@@ -187,7 +187,7 @@ class DatasetSettings(LogSettings):
         for name in ('names', 'keys', 'files'):
             if not isinstance(getattr(self, name), Mapping):
                 raise ParameterError(f'must be a mapping, got {getattr(self, name)!r}',
-                                     subject=name, remedy='give names by name')
+                                     subject=name, remedy='give a mapping of names')
         if self.unsigned_bits is not None:
             require_number('unsigned_bits', self.unsigned_bits, 'give 8, 16 or 32', 2, 52,
                            whole=True)
@@ -224,7 +224,7 @@ class DatasetSettings(LogSettings):
 def settings_from(content: Any, subject: str = 'settings') -> DatasetSettings:
     """Settings of a log from the content of a YAML file, as in the example of this module.
 
-    Unknown keys are rejected; those of other pipelines, such as ``joints``, ``robot`` and
+    Unknown keys are rejected; keys for other functions, such as ``joints``, ``robot`` and
     ``estimate``, are ignored. ``subject`` names the file in messages.
     """
     if not isinstance(content, Mapping):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in tables: text of any spreadsheet, plotter or logger, JSON objects and NPZ archives.
+"""Logs in tables: text from spreadsheets, plotters and loggers, JSON objects, NPZ archives.
 
-The first line of a text table decides how fields are separated. If they are not separated by
-commas, a comma is a decimal point. An ambiguous field such as ``"1,234"`` among commas is nan.
+The first line of a text table determines the separator. If it is not a comma, a comma is a decimal
+point. An ambiguous field such as ``"1,234"`` in a table with commas is nan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robot_dynamics.model.arrays import FloatArray
 QUANTITIES = ('position', 'velocity', 'effort')
 #: Names of a column of times, in lower case.
 TIME_NAMES = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
-#: Endings of the names of tables.
+#: File name suffixes of tables.
 TABLES = ('.csv', '.txt', '.tsv', '.dat', '.asc', '.json')
 #: Largest number of rows of a table.
 MAX_ROWS = 20_000_000
@@ -199,7 +199,7 @@ def _seconds(time: NDArray[Any], path: Path) -> FloatArray:
         raise RecordingError(f'must be one number for each row, got shape {time.shape} and type '
                              f'{time.dtype}', subject=f'{path}: time', remedy='give times in s')
     if time.dtype.kind == 'M':
-        # Counted from the first time, for the sake of precision.
+        # Counted from the first time, to keep precision.
         time = (time - time.ravel()[0]) / np.timedelta64(1, 's') if time.size else time
     return np.asarray(time, dtype=np.float64).ravel()
 
@@ -216,7 +216,7 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
     stamps, good = stamps_of(time)
     if len(good) and not np.any(good):
         raise RecordingError('has no number among its times', subject=str(path),
-                             remedy='write them like 1234.5, in s, without marks between digits')
+                             remedy='write them like 1234.5, in s, without thousands separators')
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)
     position, velocity, effort = (columns.get(name, empty)[:count][good] for name in QUANTITIES)
@@ -304,11 +304,11 @@ def _values(rows: Sequence[Any], header: Sequence[str], mark: str, path: Path) -
     for row in fields:
         again = [field.strip().lstrip('-').strip() for field in row]
         if again != list(header) and set(again) == wanted:
-            raise RecordingError('names its columns again, in another order', subject=str(path),
-                                 remedy='give the two parts as two files')
+            raise RecordingError('has a second header with another order of columns',
+                                 subject=str(path), remedy='give the two parts as two files')
     values = np.array([[number(field) for field in row] for row in fields])
     if not np.any(np.isfinite(values)):
         raise RecordingError(f'has no numbers, but fields such as {shown(str(fields[0][0]))}',
                              subject=str(path),
-                             remedy='write them like 1234.5, without marks between digits')
+                             remedy='write them like 1234.5, without thousands separators')
     return values

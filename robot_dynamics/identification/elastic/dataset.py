@@ -45,14 +45,14 @@ from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
 
 #: Measured sides.
 SIDES = ('both', 'links', 'motors')
-#: Fraction of equal stamps from which on links and motors have the same times.
+#: Fraction of equal stamps above which links and motors have the same times.
 _SAME = 0.9
-#: Motors that move in step with their links by a factor above this one, or below its inverse,
-#: have another unit: no spring deflects that much in step.
+#: Ratio of the motions of motor and link, or its inverse, above which their units differ: no
+#: spring deflects that much in phase.
 MOST_GIVEN = 2.0
 _SECTIONS = {'links': {'topic': 'link_topic', 'efforts': 'has_link_efforts'},
              'motors': {'topic': 'motor_topic', 'prefix': 'prefix'}}
-# Correlation of motion in step, and least motion of links to compare, rad or m.
+# Correlation of motion in phase, and least motion of links to compare, rad or m.
 _IN_STEP, _STANDS = 0.9, 1e-3
 
 
@@ -85,7 +85,7 @@ class ElasticDataset:
         n, encoders = self.encoders.n, self.encoders
         links = tuple(has and k not in joints for k, has in enumerate(encoders.links))
         left = Encoders(links, encoders.motors)
-        # Efforts S^T tau of the fewer coordinates are sums of those of the more.
+        # Efforts S^T tau of fewer coordinates are sums of the efforts of more coordinates.
         together = np.zeros((len(encoders.measured), len(left.measured)))
         for row, coordinate in enumerate(encoders.measured):
             kept = coordinate if coordinate in left.measured else coordinate + n
@@ -270,8 +270,8 @@ class ElasticDatasetSettings:
     motor_topic: str | None = None
     #: Prefix of the names of motors.
     prefix: str = 'motor_'
-    #: Whether the efforts of links are external ones, J^T h_e. Most drivers report those of the
-    #: springs or motors there, and external efforts are zero.
+    #: Whether the efforts of links are external ones, J^T h_e. Most drivers report efforts of
+    #: springs or motors there; external efforts are then zero.
     has_link_efforts: bool = False
 
     def __post_init__(self) -> None:
@@ -328,7 +328,7 @@ def read_sides(path: Path, robot: ElasticRobot, settings: ElasticDatasetSettings
     if settings.encoders != 'links':
         rename = dict(settings.log.names)
         if settings.motor_topic is not None:
-            # In a topic of their own, motors may have the names of their joints.
+            # In a separate topic, motors may have the names of their joints.
             rename.update({rename.get(name, name): motor
                            for name, motor in zip(joints, motors, strict=True)})
         try:

@@ -2,13 +2,13 @@
 """Measured links and motors, and the parameters that they determine.
 
 If a joint has both encoders, its link and its motor have an equation each (Zollo et al.,
-"Identification of Dynamic Parameters for Robots with Elastic Joints", eq. 35). If one is
-missing, the spring between them is taken as rigid, which leaves the equation of both together:
-with y the measured coordinates and qbar = S y,
+"Identification of Dynamic Parameters for Robots with Elastic Joints", eq. 35). If one encoder is
+missing, the spring is taken as rigid, and both equations are combined: with y the measured
+coordinates and qbar = S y,
 
     S^T Y(S y, S y', S y'') Pi = S^T tau
 
-with a single one in each row of S. The base parameters follow from this regressor.
+Each row of S has a single entry of 1. The base parameters follow from this regressor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from robot_dynamics.elastic.robot import ElasticRobot, ParameterOrder
 from robot_dynamics.errors import DimensionError, ParameterError
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-# Random rows of regressors for every column.
+# Number of random regressor rows per column.
 _ROWS_PER_COLUMN = 5
 
 
@@ -119,7 +119,7 @@ def measured_base_parameters(dynamics: ElasticDynamics, encoders: Encoders | Non
                              order: ParameterOrder = 'paper') -> BaseParameters:
     """Base parameters of a robot with some encoders, for the best motion.
 
-    They are computed from random motions. Of dependent columns the first in the order are kept.
+    They are computed from random motions. Among dependent columns, the first ones are kept.
     """
     n = dynamics.n
     encoders = Encoders.both(n) if encoders is None else encoders
@@ -146,8 +146,8 @@ def require_fit(encoders: Encoders, robot: ElasticRobot) -> None:
 class Loss:
     """A parameter that is less well determined than with all encoders.
 
-    ``before`` and ``after`` are its classes, and ``partners`` the parameters that it is combined
-    with now.
+    ``before`` and ``after`` are its classes, and ``partners`` the parameters in its combinations
+    after the loss.
     """
 
     name: str

@@ -38,15 +38,15 @@ from robot_dynamics.identification.signals import (
     low_pass,
 )
 
-#: Required ratio of prediction errors with richer friction to those without. Its terms are
+#: Largest ratio of prediction errors with richer friction to those without. The richer terms are
 #: nearly collinear if speeds vary little, and sensitive to noise.
 GAIN = 0.5
-#: Friction drives a motor if its power is below this fraction of effort times speed, and below
-#: so many standard deviations.
+#: Friction counts as driving a motor if its power is below this fraction of effort times speed,
+#: and below this number of standard deviations.
 DRIVES, SEEN_POWER = 0.01, 3.0
 #: Candidate cut-offs as multiples of that of the spectrum of the positions.
 CUTOFFS = (1.0, 2.0, 4.0, 8.0)
-#: Ratio of a resolved deflection to its noise.
+#: Least ratio of a deflection to its noise.
 SEEN = 3.0
 
 
@@ -178,7 +178,7 @@ def _solved(problems: list[Problem], friction: str
 
 
 def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters:
-    """Base parameters of a recording: those of the best motion, or fewer."""
+    """Base parameters of a recording: the structural ones, or fewer."""
     R = np.linalg.qr(stack.equations(stack.W).W, mode='r')
     recorded = base_parameters(R, structural.names, method='gauss_jordan',
                                tolerance=RECORDED_TOLERANCE)
@@ -189,8 +189,8 @@ def _recorded(stack: ElasticStack, structural: BaseParameters) -> BaseParameters
 def _effort_findings(problem: Problem) -> list[Finding]:
     """Errors for efforts of another unit or sign than the described bodies require.
 
-    All parameters scale with the efforts. The equations of a link and its motor, added up, are
-    those of the bodies, whatever the spring between them.
+    All parameters scale with the efforts. The sum of the equations of a link and its motor does
+    not contain the spring, so that it can be compared with the bodies.
     """
     stack, scales = problem.stack, {}
     described = stack.W @ problem.described
@@ -258,7 +258,7 @@ def unseen_springs(data: ElasticDataset, cutoff: float) -> tuple[int, ...]:
 
     The estimated stiffness of such a spring would be near zero with a small deviation, as its
     column contains only noise. The noise of q - theta below the cut-off of the motion, Hz, is
-    taken as that of a band of equal width beyond the motion.
+    estimated from a band of equal width above the cut-off.
     """
     encoders, dataset = data.encoders, data.dataset
     rate = 1.0 / dataset.period

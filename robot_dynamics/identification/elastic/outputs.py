@@ -53,11 +53,11 @@ from robot_dynamics.model.arrays import FloatArray
 ELASTIC_JOINTS = 'elastic_joints.yaml'
 #: The only node with this parameter.
 CONTROLLER = 'elastic_pd_controller'
-#: Changes of base parameters beyond so many standard deviations are reported.
+#: Changes of base parameters above this number of standard deviations are reported.
 MOVED = 3.0
 #: Prior weight: one observation with an error as large as the parameters.
 PRIOR_WEIGHT = 1.0
-#: Smallest relative deviation of a base parameter, for the sake of the iteration.
+#: Smallest relative deviation of a base parameter, so that the iteration converges.
 BEST_KNOWN = 1e-4
 # Regularisation of correlations, some of which are nearly one.
 _ALMOST = 1e-6
@@ -67,7 +67,7 @@ _ALMOST = 1e-6
 class ElasticOutputs:
     """Contents of the files by name, not yet written, and findings for the user.
 
-    With the reason ``refused`` there is only the file of the result, and the robot is None.
+    If ``refused`` gives a reason, there is only the file of the result, and the robot is None.
     """
 
     files: Mapping[str, bytes]
@@ -91,7 +91,7 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
         robot, findings = _described(found, *parameters_with_bodies(
             found, only_nearest=allow_inconsistent))
         links = robot.links
-        # Friction of links stays as described: the identified one is that of motors.
+        # Friction of links stays as described, because that of motors is identified.
         text, more = identified_urdf(urdf, links, PlainFriction(
             links.damping, links.friction, links.armature, np.zeros(links.n)),
             allow_inconsistent=allow_inconsistent)
@@ -122,7 +122,7 @@ def _described(found: ElasticIdentification, parameters: FloatArray, moved: floa
             continue
         if names[k].endswith(('/stiffness', '/rotor_inertia')):
             raise ParameterError(
-                f'came out as {parameters[k]:.3g}', subject=names[k],
+                f'has the impossible estimate {parameters[k]:.3g}', subject=names[k],
                 remedy='record more motion under load, or with finer encoders; check sign and '
                        'unit of the efforts, and that joints and motors belong together')
         if parameters[k] < 0.0:
@@ -157,7 +157,7 @@ def parameters_with_bodies(found: ElasticIdentification, *, only_nearest: bool
                            ) -> tuple[FloatArray, float]:
     """Parameters, (14 n,) in the order ``'bodies'``, that a description can have.
 
-    They have the identified base parameters, or are near to them: the second result is the
+    They have the identified base parameters, or are close to them: the second result is the
     largest change of a base parameter in standard deviations. With ``only_nearest``, the base
     parameters are kept even if bodies are inconsistent.
     """

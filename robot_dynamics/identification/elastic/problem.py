@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least squares for links and motors, with friction that falls from standstill.
+"""Least squares for links and motors, with Stribeck friction.
 
 The equations are S^T Y Pi = S^T tau, filtered, row by row (see
 `robot_dynamics.identification.elastic.encoders`).
 Eq. 43 of Zollo et al., "Identification of Dynamic Parameters for Robots with Elastic
-Joints" (see `robot_dynamics.elastic.friction`) is linear in f1 to f3 and f5, and nonlinear in
-the speeds f4 and 1 / f6. For given speeds the rest follows by least squares, so that only the
-speeds are searched (G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
-nonlinear least squares problems whose variables separate", SIAM Journal on Numerical
-Analysis 10(2), 1973).
+Joints" (see `robot_dynamics.elastic.friction`) is linear in f1 to f3 and f5, and nonlinear in the
+speeds f4 and 1 / f6. For given speeds the other parameters follow by least squares, so that only
+the speeds are searched (G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and
+nonlinear least squares problems whose variables separate", SIAM Journal on Numerical Analysis
+10(2), 1973).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from robot_dynamics.identification.signals import WIDER, SignalSettings, low_pas
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import position_units
 
-#: Motors slower than this fraction of their RMS speed stand still: the direction of their
-#: friction is unknown.
+#: Fraction of the RMS speed below which a motor is at standstill and the direction of its friction
+#: unknown.
 STANDSTILL = 0.02
 _FEWEST_ROWS = 8
 #: Initial speeds as fractions of the RMS speed of a motor.
@@ -66,8 +66,8 @@ class ElasticEstimateSettings:
     estimator : str
         One of `robot_dynamics.identification.least_squares.ESTIMATORS`.
     friction : {'coulomb', 'stribeck', 'auto'}
-        f_s and f_v alone, friction that falls from standstill (eq. 43), or the latter if it
-        predicts each half of the recording much better from the other (`GAIN`).
+        f_s and f_v alone, Stribeck friction (eq. 43), or the latter if it predicts each half of
+        the recording much better from the other (`GAIN`).
     cutoff : float, optional
         Cut-off of the equations, Hz; by default the one with the smallest confidence ellipsoid
         of the base parameters.
@@ -78,8 +78,8 @@ class ElasticEstimateSettings:
     velocity_threshold : float, optional
         Equations of slower motors are left out, rad/s or m/s; by default those at standstill.
     lag : float
-        Lag of efforts behind the positions, s. Commands that are held until the next one come
-        half a period before their average effect.
+        Lag of efforts behind the positions, s. Commands that are held until the next one precede
+        their average effect by half a period.
     springs : {'auto', 'all'}
         Whether springs with deflections below the encoder resolution are taken as rigid.
     parameters : {'paper', 'tables', 'bodies'}
@@ -194,7 +194,7 @@ class ElasticStack:
         for joint, place in enumerate(self.friction_rows):
             if np.count_nonzero(used[:, place]) < _FEWEST_ROWS:
                 raise RecordingError(
-                    f'is faster than {limits[joint]:.3g} {self._units[joint]}/s in '
+                    f'exceeds {limits[joint]:.3g} {self._units[joint]}/s in '
                     f'{np.count_nonzero(used[:, place])} equations only',
                     subject=self.data.dataset.joint_names[place],
                     remedy='move it faster, or lower velocity_threshold')
@@ -236,7 +236,7 @@ class Problem:
         plain = self.stack.equations(self._columns_of(self.stack, None))
         speeds = find_speeds(self.stack, plain, 1.0 / estimate('wls', plain).sigma)
         fit = self._estimate(self.equations(speeds))
-        # Once more around the solution, for how well the speeds are known.
+        # Linearised around the solution, for the deviations of the speeds.
         tangent = self._estimate(self.equations(speeds, fit))
         return replace(fit, covariance=tangent.covariance), speeds
 
@@ -390,7 +390,7 @@ def find_speeds(stack: ElasticStack, plain: Equations, weights: FloatArray) -> S
     usual = np.array([np.sqrt(np.mean(np.concatenate(
         [motion.v[:, place] for motion in stack.motions])**2)) for place in stack.friction_rows])
     scale = weights[plain.joint]
-    # Everything is projected on the complement of the other columns.
+    # Rows are projected on the complement of the other columns.
     Q, _ = np.linalg.qr(_unit(plain.W * scale[:, np.newaxis]))
     left = plain.y * scale
     left = left - Q @ (Q.T @ left)
@@ -405,7 +405,7 @@ def find_speeds(stack: ElasticStack, plain: Equations, weights: FloatArray) -> S
 
 def _best_speeds(stack: ElasticStack, joint: int, usual: float, rows: IntArray, size: FloatArray,
                  Q: FloatArray, left: FloatArray) -> FloatArray:
-    """Speeds of one motor, rise and drop, from its rows of what the other columns leave."""
+    """Speeds of one motor, rise and drop, from its rows after projection."""
     from scipy.optimize import minimize
 
     def explained(columns: FloatArray) -> FloatArray:
@@ -432,7 +432,7 @@ def _best_speeds(stack: ElasticStack, joint: int, usual: float, rows: IntArray, 
 
 
 def _peaks(scores: FloatArray) -> list[tuple[int, int]]:
-    """Indices of the highest entries that no neighbour exceeds."""
+    """Indices of the highest local maxima."""
     padded = np.pad(scores, 1, constant_values=-np.inf)
     around = np.max([np.roll(padded, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)],
                     axis=0)[1:-1, 1:-1]

@@ -22,8 +22,8 @@ from robot_dynamics.model.arrays import FloatArray
 class Curves:
     """Efforts over time, filtered as the equations: times, s, (M,), and efforts, N m or N, (M, m).
 
-    The efforts of each measured coordinate are measured, by the fit, and by a fit to the other
-    half of the recording.
+    For each measured coordinate: measured, by the fit, and by a fit to the other half of the
+    recording.
     """
 
     time: FloatArray
@@ -50,7 +50,7 @@ class ElasticIdentification:
         Base parameters, and their covariance, which accounts for correlated errors of
         neighbouring samples.
     structural : BaseParameters
-        Base parameters of the best motion with these encoders.
+        Structural base parameters with these encoders.
     losses : tuple of Loss
         Parameters that are less well determined than with all encoders.
     friction : StribeckFriction, optional
@@ -61,8 +61,8 @@ class ElasticIdentification:
         The estimator.
     in_sample, validation : Residuals
         Errors of each measured coordinate on the rows of the fit, and of each half predicted
-        from the other. Those of links are relative to the efforts of the motors of the same
-        joints, as their own are zero.
+        from the other. Errors of links are relative to the efforts of their motors, because
+        efforts of links are zero.
     signals : SignalSettings
         Filters and lag.
     condition : float
@@ -141,7 +141,7 @@ class ElasticIdentification:
         """Parameters nearest to the description with these base parameters, shape (14 n,)."""
         described = self.robot.parameters(self.order)
         B = self.base.matrix
-        # Relative to their size, so that a mass does not give way for an inertia.
+        # Relative to their size, so that masses and inertias are weighted alike.
         size = np.abs(described) + 1e-3 * np.max(np.abs(self.values), initial=1.0)
         back = size[:, np.newaxis] * np.linalg.pinv(B * size)
         return described + back @ (self.values - B @ described)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Excitation of an arm for identification: motions that are designed, checked, kept and played."""
+"""Excitation of an arm for identification: design, checks, files and playback of motions."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joint motions of finitely many coefficients, with bounds that also hold between samples.
+"""Parametrised joint motions, with bounds that also hold between samples.
 
-Both kinds are smooth enough for efforts to be twice differentiable. The extreme values of
-every derivative are enclosed, not sampled:
+Both kinds are smooth enough for efforts to be twice differentiable. Extreme values of every
+derivative are bounded rigorously instead of sampled:
 
 * a piece of a spline lies within the convex hull of its Bernstein coefficients;
 * a trigonometric polynomial of degree h that is at most m at N > 2 h even points of its
@@ -34,7 +34,7 @@ POINTS_PER_HARMONIC = 256
 
 
 class Basis(ABC):
-    """Functions phi_k of time that are zero, with two derivatives, at both ends.
+    """Functions phi_k of time that are zero at both ends, with their first two derivatives.
 
     A motion q_j(t) = start_j + sum_k x_kj phi_k(t) begins and ends at rest at its start.
     """
@@ -95,13 +95,14 @@ class RestToRest:
 class BSplineBasis(Basis):
     """B-splines of fifth degree on even knots.
 
-    The first and last three control points stay at the start (L. Zollo, E. Lopez, L. Spedaliere,
-    N. Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots with
-    elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; W. Rackl,
-    R. Lampariello and G. Hirzinger, "Robot excitation trajectories for dynamic parameter
-    estimation using optimized B-splines", ICRA 2012).
+    The first and last three control points equal the start (L. Zollo, E. Lopez, L. Spedaliere, N.
+    Garcia Aracil and E. Guglielmelli, "Identification of dynamic parameters for robots with
+    elastic joints", Advances in Mechanical Engineering 7(2), 2015, section 6; W. Rackl, R.
+    Lampariello and G. Hirzinger, "Robot excitation trajectories for dynamic parameter estimation
+    using optimized B-splines", ICRA 2012).
 
-    The duration is in s; of ``intervals`` between knots, at least two, the basis has one less.
+    The duration is in s. With at least two ``intervals`` between knots, the basis has one function
+    less than intervals.
     """
 
     def __init__(self, duration: float, intervals: int):
@@ -204,7 +205,7 @@ class FourierBasis(Basis):
                                      strict=True):
             away = np.max(np.abs(given - kept), initial=0.0)
             if not away <= 1e-9 * max(1.0, np.max(np.abs(given), initial=0.0)):
-                raise ParameterError('do not belong to a motion that begins at rest',
+                raise ParameterError('must belong to a motion that begins at rest',
                                      subject=name, remedy='let sum k sine_k and '
                                      'sum k^2 cosine_k be zero for every joint')
         return x

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``design``: the motion within limits that determines the parameters best."""
+"""``design``: the most informative motion within limits."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ WAVE = 0.5
 COMPARED = 15
 #: Samples of the objective a second.
 RATE = 20.0
-#: Weights of broken limits, one optimisation after the other.
+#: Weights of violated limits in successive optimisations.
 WEIGHTS = (10.0, 1000.0)
 # Fraction of the limits in the optimisation, so that its errors stay within them.
 _AIM = 0.985
 Improve = Callable[[FloatArray, Callable[[], None]], FloatArray]
 
-#: For matrices of this size, threads of a BLAS only compete.
+#: For matrices of this size, several BLAS threads are slower than one.
 _ONE_THREAD = {'OPENBLAS_NUM_THREADS': '1', 'OMP_NUM_THREADS': '1', 'MKL_NUM_THREADS': '1'}
 # Period of progress reports, s.
 _REPORT_PERIOD = 0.2
 
-# Iterations done by all processes; set in each of them as it starts.
+# Iterations of all processes; set at the start of each process.
 _done: Any = None
 
 
@@ -229,7 +229,7 @@ def resting_pose(robot: Robot, given: Sequence[float] | None = None) -> FloatArr
 
 
 class Problem:
-    """Objective and penalty of broken limits, with their derivatives; see `design`."""
+    """Objective and penalty of violated limits, with their derivatives; see `design`."""
 
     def __init__(self, robot: Robot, start: FloatArray, limits: MotionLimits,
                  settings: DesignSettings):
@@ -244,7 +244,7 @@ class Problem:
         self._unit = units(self.basis, limits)
 
     def __reduce__(self) -> tuple[type[Problem], tuple]:
-        # Another process builds its own.
+        # Each process builds it again.
         return Problem, self._given
 
     def condition(self, motion: RestToRest) -> float:
@@ -334,7 +334,7 @@ def _improved(improve: Improve, start: FloatArray) -> FloatArray:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let processes that start meanwhile use one thread each, unless the user set a number."""
+    """Limit new processes to one thread each, unless the user has set a number."""
     added = {name: value for name, value in _ONE_THREAD.items() if name not in os.environ}
     os.environ.update(added)
     try:

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Bounds of the joint efforts along a whole motion.
 
-Between two times h apart, a function with |f''| <= D is nowhere above the larger of its two
-values by more than D h^2/8. Efforts are computed at many times, and D is a bound from that of
-the motion: every vector of the Newton-Euler equations is replaced by a bound of its length and
-of those of its time derivatives, sums by sums and products by the Leibniz rule,
+Between two times h apart, a function with |f''| <= D exceeds the larger of its two values by at
+most D h^2/8. Efforts are computed at many times. D follows from bounds of the motion: in the
+Newton-Euler equations, every vector and its time derivatives are replaced by bounds of their
+norms, sums by sums and products by the Leibniz rule,
 
 .. math::
 
     |(x y)^{(k)}| \le \sum_i \binom{k}{i} |x|^{(i)} |y|^{(k-i)}
 
-and a vector r fixed to a body that turns with omega by dr/dt = omega x r. D is several times
-too large, which does not matter after multiplication by the square of a millisecond.
+For a vector r fixed to a body that rotates with omega, dr/dt = omega x r. D is several times too
+large, but is multiplied by the square of about a millisecond.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class EffortEnclosure:
             tau = self.efforts(*(curve.evaluate(times, k) for k in range(3)))
             missed = bend * (curve.duration / count) ** 2 / 8.0
             large = np.max(np.abs(tau), axis=0) + self.robot.friction
-            # For a joint with a small effort, relative to the largest effort.
+            # For a joint with small efforts, relative to the largest effort.
             wanted = TIGHTNESS * np.maximum(large, 0.01 * np.max(large))
             if np.all(missed <= wanted):
                 return tau, missed, times
@@ -85,9 +85,9 @@ class EffortEnclosure:
             # Written so that values that are not finite are rejected.
             if not needed < MOST:
                 joint = int(np.argmax(missed / np.maximum(wanted, 1e-300)))
-                raise TrajectoryError('changes its effort too fast to be bounded',
+                raise TrajectoryError('has efforts that change too fast to be bounded',
                                       subject=self.robot.joint_names[joint],
-                                      remedy='make the motion slower, or compare the masses '
+                                      remedy='make the motion slower, or check the masses '
                                              'and sizes in the description')
             count = int(1.1 * needed) + 1
 
@@ -115,7 +115,7 @@ def bends(robot: Robot, rates: list[FloatArray]) -> FloatArray:
         while joint >= 0:
             moment = force
             if bodies[joint].turns:
-                # The axis passes through where the joint is: add the offset to the frame.
+                # The axis passes through the joint: add the offset to the frame.
                 reach = lever + _carried(bodies[joint].offset, turning[joint], 3)
                 moment = _product(reach, force, 3) + spin
             tau[joint] += _product(axes[joint], moment, 3)[2]

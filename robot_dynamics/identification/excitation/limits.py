@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a motion, their check at all times, and motions that keep them."""
+"""Limits of a motion, their check at all times, and motions within them."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def use_of(curve: RestToRest, limits: MotionLimits, efforts: EffortEnclosure | N
 
 def check_limits(curve: RestToRest, limits: MotionLimits, efforts: EffortEnclosure | None = None,
                  ) -> Use:
-    """Used fraction of each limit, or TrajectoryError for a motion beyond a limit at any time."""
+    """Used fraction of each limit; raises TrajectoryError if a motion ever exceeds one."""
     if curve.n != limits.n:
         raise DimensionError(f'moves {curve.n} joints', subject='motion',
                              remedy=f'give one that moves {limits.n}: '
@@ -218,7 +218,7 @@ def check_rest(curve: RestToRest, limits: MotionLimits, pose: ArrayLike | None =
         joint = int(np.argmax(away))
         raise TrajectoryError(f'position is {away[joint]:.4g} away from the arm at 0.000 s',
                               subject=limits.joint_names[joint],
-                              remedy='lead the arm there first: the excitation node does')
+                              remedy='move the arm there first, as the excitation node does')
 
 
 def _refuse(curve: RestToRest, limits: MotionLimits, derivative: int, joint: int) -> None:
@@ -258,12 +258,12 @@ def random_motion(basis: Basis, start: FloatArray, limits: MotionLimits,
 
 def shrunk(motion: RestToRest, limits: MotionLimits, efforts: EffortEnclosure,
            clearance: Clearance | None = None) -> RestToRest:
-    """A motion, or its largest scaled copy about its start that keeps all limits.
+    """A motion, or its largest scaled copy about its start that is within all limits.
 
     Raises
     ------
     TrajectoryError
-        If no scale keeps them: the arm cannot even stand at its start.
+        If no scale is within the limits: the arm cannot even be held at its start.
     """
     def part(scale: float) -> RestToRest:
         return RestToRest(motion.basis, motion.start, scale * motion.coefficients)

@@ -9,21 +9,21 @@ a smooth function of N = W^T W:
 
   .. math:: \frac{1}{2 p} \Big(\log \sum_i l_i^p + \log \sum_i l_i^{-p}\Big)
 
-  which is an upper bound of the logarithm of the condition number and tends to it as p grows.
-  The condition number itself is not differentiable where singular values meet, which is where
-  its minimisation leads (M. Gautier and W. Khalil, "Exciting trajectories for the
-  identification of base inertial parameters of robots", International Journal of Robotics
-  Research 11(4), 1992, minimise it directly).
+  which is an upper bound of the logarithm of the condition number and converges to it as p grows.
+  The condition number itself is not differentiable at equal singular values, to which its
+  minimisation leads (M. Gautier and W. Khalil, "Exciting trajectories for the identification of
+  base inertial parameters of robots", International Journal of Robotics Research 11(4), 1992,
+  minimise it directly).
 * ``d_optimal``: -log det N / r, the volume of the confidence ellipsoid, which does not depend
   on the scale of parameters (J. Swevers et al., "Optimal robot excitation and identification",
   IEEE Transactions on Robotics and Automation 13(5), 1997).
 
-The gradient: for weights Z of the entries of the regressors Y(q, v, a) of a motion, the sum
-L = sum Z_jc Y_jc is differentiated by q, v and a in one pass, whatever the number of columns.
-Row j of Z is a set of parameters of bodies, and L the sum of the efforts of each joint j for
-its own set. With 4 x 4 matrices in base axes, T_k the pose of body k, S_j the twist of joint j,
-V_k and A_k twist and its time derivative, J_jk the pseudo-inertia of body k in row j,
-K_jk = T_k J_jk T_k^T, G gravity and R_k = A_k + V_k V_k - G,
+The gradient: for weights Z of the entries of the regressors Y(q, v, a) of a motion, the sum L =
+sum Z_jc Y_jc is differentiated by q, v and a in one pass, independent of the number of columns.
+Row j of Z is a set of parameters of bodies, and L the sum of the efforts of each joint j for its
+own set. With 4 x 4 matrices in base axes, T_k the pose of body k, S_j the twist of joint j, V_k
+and A_k twist and its time derivative, J_jk the pseudo-inertia of body k in row j, K_jk = T_k J_jk
+T_k^T, G gravity and R_k = A_k + V_k V_k - G,
 
 .. math::
 
@@ -68,9 +68,9 @@ OBJECTIVES = ('condition', 'd_optimal')
 POWER = 8
 #: Joint terms with a gradient.
 TERMS = ('viscous', 'coulomb', 'armature', 'offset')
-# Speed at which the smooth sign of Coulomb friction turns, rad/s or m/s.
+# Width of the smooth sign of Coulomb friction, rad/s or m/s.
 _COULOMB = 0.05
-# Smallest eigenvalue of a matrix with a trace of its size, because of rounding.
+# Smallest eigenvalue, against rounding, of a matrix with a trace equal to its size.
 _LEAST = 1e-14
 # Rows of the enclosure of a motion in the penalty.
 _ENOUGH = 800
@@ -319,7 +319,7 @@ class Penalty:
     def __init__(self, basis: Basis, start: FloatArray, limits: MotionLimits,
                  efforts: EffortEnclosure):
         self._limits, self._efforts = limits, efforts
-        # All rows are for the final check; the penalty only has to be near.
+        # All rows are used in the final check; an approximation is sufficient for the penalty.
         self._rows = [rows[::max(1, len(rows) // _ENOUGH)]
                       for rows in (basis.hull(k)[0] for k in range(3))]
         middle, half = 0.5 * (limits.upper + limits.lower), 0.5 * (limits.upper - limits.lower)

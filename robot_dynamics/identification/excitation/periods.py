@@ -61,7 +61,7 @@ def read_periods(path: Path) -> Periods:
     topics = read_topics(path, choose)
     texts = [message.data for topic in topics.values() for message in topic.messages]
     try:
-        # The last one in which a motion had begun.
+        # The last state after the beginning of a motion.
         last = next(state for state in map(json.loads, reversed(texts))
                     if state['first_period'])
         done = last['stage'] == 'done'
@@ -73,7 +73,7 @@ def read_periods(path: Path) -> Periods:
         raise RecordingError(f'has no usable topic {STATE_TOPIC} ({error})', subject=str(path),
                              remedy=_REMEDY) from error
     if not (found.count >= 1 and 0.0 < found.duration < np.inf):
-        raise RecordingError('holds no whole period', subject=str(path), remedy=_REMEDY)
+        raise RecordingError('has no complete period', subject=str(path), remedy=_REMEDY)
     return found
 
 
@@ -93,7 +93,7 @@ def average(log: Log, periods: Periods) -> Average:
              for begin in periods.duration * np.arange(periods.count)
              if _is_whole(time, begin, begin + periods.duration, LONGEST_PAUSE * step)]
     if len(found) < 2:
-        raise RecordingError(f'holds {len(found)} whole period'
+        raise RecordingError(f'has {len(found)} complete period'
                              f'{"" if len(found) == 1 else "s"} of {periods.count}',
                              subject=log.source, remedy='repeat the motion: parameter periods '
                                                         'of the excitation node')

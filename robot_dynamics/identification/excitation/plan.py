@@ -132,7 +132,7 @@ class ExcitationPlan:
         except RobotDynamicsError as error:
             raise TrajectoryError(f'is not an excitation plan: {error}', subject=f'file {path}',
                                   remedy=_REMEDY) from error
-        # What is not there, or of another type, or a number too large for a float.
+        # Missing entries, wrong types, and numbers too large for a float.
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TrajectoryError(f'is not an excitation plan ({type(error).__name__}: {error})',
                                   subject=f'file {path}', remedy=_REMEDY) from error

@@ -36,7 +36,7 @@ from robot_dynamics.model.robot import Robot, position_units
 _PEAK_SLOPE = 15.0 / 8.0
 #: Shortest stop. s.
 SHORTEST_STOP = 0.3
-#: Distance that an arm may hang outside its range: fraction of it, and largest, rad or m.
+#: Largest distance of a sagging arm outside its range: fraction of the range, and rad or m.
 SAG, MOST_SAG = 0.02, 0.05
 # Rest before and after the periods. s.
 _DWELL = 0.5
@@ -44,7 +44,7 @@ _DWELL = 0.5
 _SAMPLES, _PLACES = 200, 100
 #: Time until the arm is at rest after its reference, s.
 SETTLING = 0.3
-#: An arm slower than this stands still. rad/s or m/s.
+#: Speed below which an arm is at rest. rad/s or m/s.
 STANDING = 0.1
 
 
@@ -62,11 +62,11 @@ class PlanReference(Reference):
 
 
 class Stopping(Reference):
-    """A reference that stops somewhere along its own path.
+    """A reference that stops along its own path.
 
     q(s(t)) with ds/dt = 1 until the stop begins, and 1 - (10 x^3 - 15 x^4 + 6 x^5) within it, so
-    that positions are those of the reference, speeds are not higher, and accelerations are
-    a (ds/dt)^2 + v d^2s/dt^2. ``begin`` and ``duration`` are those of the stop, s.
+    that positions are on the path of the reference, speeds are not higher, and accelerations are a
+    (ds/dt)^2 + v d^2s/dt^2. ``begin`` and ``duration`` are those of the stop, s.
     """
 
     def __init__(self, reference: Reference, begin: float, duration: float):
@@ -103,8 +103,8 @@ def playback(plan: ExcitationPlan, pose: FloatArray, *, periods: int = 1,
 def within_range(robot: Robot, pose: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
     """Pose within the range of every joint, and a line for each joint that is outside.
 
-    An arm that sags may hang slightly outside; the reference begins at the nearest pose within.
-    StateError if a joint is farther outside than sagging explains.
+    An arm that sags may be slightly outside; the reference begins at the nearest pose within the
+    range. Raises a StateError if a joint is farther outside than sagging explains.
     """
     lower, upper = robot.limits.lower, robot.limits.upper
     inside = np.clip(pose, lower, upper)
@@ -128,7 +128,7 @@ def stop_duration(plan: ExcitationPlan) -> float:
 
 
 def check_plan(plan: ExcitationPlan, robot: Robot, clearance: Clearance | None = None) -> None:
-    """Raise TrajectoryError for a plan that this robot cannot follow, wherever it is.
+    """Raise TrajectoryError for a plan that this robot cannot follow from any pose.
 
     Position, speed and acceleration are checked against the limits of the plan and the robot, and
     efforts against those of the robot, at all times of the motion; contact, and the efforts of
@@ -165,7 +165,7 @@ def check_clear(q: FloatArray, clearance: Clearance, what: str) -> None:
     """Raise TrajectoryError for poses, shape (m, n), in contact with something."""
     away, name = clearance(q)
     if not np.all(away > 0.0):
-        raise TrajectoryError(f'{what} comes {-float(np.min(away)):.3g} m too near',
+        raise TrajectoryError(f'{what} comes {-float(np.min(away)):.3g} m too close',
                               subject=name, remedy='design it with this check, or start '
                                                    'elsewhere')
 
@@ -206,7 +206,7 @@ class Stage(Enum):
 
 
 class ExcitationSession:
-    """Plays a plan, and stops along the path in case of doubt.
+    """Plays a plan, and stops along its path if a check fails.
 
     Times are those of joint states, in seconds on one clock.
 

@@ -159,7 +159,7 @@ def arrays_log(time: FloatArray, position: FloatArray, goal: FloatArray, law: Fl
 
 
 def halves_of(logs: Sequence[ServoLog]) -> tuple[tuple[ServoLog, ...], tuple[ServoLog, ...]]:
-    """First halves of all logs, and second ones, which start anew."""
+    """First and second halves of all logs; the second ones start again."""
     return (tuple(log.cut(0, log.count // 2) for log in logs),
             tuple(log.cut(log.count // 2, log.count) for log in logs))
 
@@ -203,7 +203,7 @@ def _column(header: Sequence[str], values: FloatArray, key: Any, quantity: str, 
                              subject=f'output_error.keys.{quantity}',
                              remedy='name a column, or one for each joint')
     if any(name not in header for name in names):
-        raise RecordingError('lacks the columns of ' + quantity, subject=str(path),
+        raise RecordingError('has no columns of ' + quantity, subject=str(path),
                              remedy=f'give keys.{quantity}; the table has: ' + ', '.join(header))
     if len(names) not in ((1,) if quantity == 'time' else (1, n)):
         raise ParameterError(f'names {len(names)} columns',
@@ -218,6 +218,6 @@ def _each(value: Any, n: int, subject: str) -> FloatArray:
     except (TypeError, ValueError):
         values = np.array(np.nan)
     if values.shape not in ((), (n,)) or np.any(np.isnan(values)) or np.any(values < 0.0):
-        raise ParameterError(f'must be one number from 0 on or {n}, got {value!r}',
+        raise ParameterError(f'must be one nonnegative number or {n} of them, got {value!r}',
                              subject=subject, remedy='correct it')
     return np.broadcast_to(values, (n,)).copy()

@@ -64,7 +64,8 @@ class DriveParameter:
     unit: str
 
 
-#: Parameters by name. `typical` is relative to what the arm weighs, see `scaled`.
+#: Parameters by name. `typical` is relative to the efforts and inertias of the arm; see
+#: `Layout.scales`.
 PARAMETERS: Mapping[str, DriveParameter] = {
     'gain': DriveParameter((GAIN,), 0.0, np.inf, 1.0, 'N m/V'),
     'back_emf': DriveParameter((BACK_EMF,), 0.0, np.inf, 0.2, 'N m s/rad'),
@@ -86,7 +87,7 @@ PARAMETERS: Mapping[str, DriveParameter] = {
 
 #: Parameters of every drive.
 DRIVE = ('gain', 'back_emf', 'armature', 'offset')
-#: Friction classes, from plain to rich.
+#: Friction classes, with increasing number of parameters.
 CLASSES: Mapping[str, tuple[str, ...]] = {
     'coulomb': ('viscous', 'coulomb'),
     'stribeck': ('viscous', 'coulomb', 'stribeck', 'stribeck_speed'),
@@ -122,7 +123,7 @@ def friction_of(friction: str | Sequence[str]) -> tuple[str, ...]:
                              remedy='load stands for load_motor and load_external together')
     if any('stribeck' in name for name in names) and 'stribeck_speed' not in names:
         raise ParameterError('lacks stribeck_speed', subject='friction',
-                             remedy='add it, Stribeck friction fades with it')
+                             remedy='add it: Stribeck friction depends on it')
     return names
 
 
@@ -192,7 +193,7 @@ def dry_limit(joints, j, motor, external, v):
 
 @part
 def stop(W, largest, v, f):
-    """Find the dry friction f of all joints, and the speeds v that it leaves.
+    """Find the dry friction f of all joints, and the resulting speeds v.
 
     W f is the change of the speeds by friction within the step.
     """
@@ -261,11 +262,11 @@ def advance(M, joints, drive, brake, largest, h, v, W, f, column):
 def simulate_drives(model, law, joints, time, goal, supply, enabled, step, start, out):
     """Write the positions of the encoders at each time, (N,), into out, (N, n).
 
-    The law holds proportional gain, derivative gain and limit, (n, 3), and joints the parameters
-    of the drives, (n, COLUMNS). Goal, supply and enabled, (N, n), hold from each time to the next.
-    A step is at most ``step`` s; ``start``, (2, n), is the measured position and the velocity at
-    the first time. The result is the number of rows written: fewer than N where a joint has
-    nothing to move or got too fast.
+    ``law``, (n, 3), contains proportional gain, derivative gain and limit, and ``joints``, (n,
+    COLUMNS), the parameters of the drives. Goal, supply and enabled, (N, n), hold from each time
+    to the next. A step is at most ``step`` s; ``start``, (2, n), is the measured position and the
+    velocity at the first time. The result is the number of rows written: fewer than N if a joint
+    moves no inertia or became too fast.
     """
     n = joints.shape[0]
     frames = np.empty((HEIGHT, model.shape[0]))

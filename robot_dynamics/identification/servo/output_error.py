@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters of servo drives by closed-loop output error identification.
 
-Without measured efforts, or with only a coarse duty cycle, equations of efforts determine
-little. Here the whole loop is simulated from the commands, and the drive parameters minimise
-the error of the simulated positions::
+Without measured efforts, or with only a coarse duty cycle, equations of efforts contain little
+information. Therefore the whole loop is simulated from the commands, and the drive parameters
+minimise the error of the simulated positions::
 
     minimise  sum_k rho(e_k),   e_k = (q_k - q(t_k; x)) / motion,   x between bounds
     rho(e) = 2 f^2 (sqrt(1 + (e / f)^2) - 1)
 
-rho is quadratic for small errors and linear for large ones: one different event of sticking
-shifts a simulation for seconds. No measured signal enters the simulation except the first
-position, so that noise does not bias x, as it does in regressors (M. Gautier, A. Janot and
-P.-O. Vandanjon, "A new closed-loop output error method for parameter identification of robot
-dynamics", IEEE Transactions on Control Systems Technology 21(2), 2013). The bodies are those
-of the description: otherwise only ratios would be determined.
+rho is quadratic for small errors and linear for large ones, because a single stick event that
+differs shifts a simulation for seconds. The only measured signal in the simulation is the first
+position, so that noise does not bias x, in contrast to regressors (M. Gautier, A. Janot and P.-O.
+Vandanjon, "A new closed-loop output error method for parameter identification of robot dynamics",
+IEEE Transactions on Control Systems Technology 21(2), 2013). The bodies are taken from the
+description, because otherwise only ratios would be determined.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ DIFFERENCE = 1e-2
 MOST_STEPS = 60
 #: Error of a simulation that diverged, relative to the motion.
 LOST = 10.0
-#: Relative difference of the costs of searches with the same minimum.
+#: Relative difference below which two searches have the same minimum.
 SAME = 0.01
-#: Distance to a bound, in scales, at which an entry is at it.
+#: Distance to a bound, in scales, within which an entry counts as at the bound.
 AT_BOUND = 1e-4
 #: Shortest step of the simulation, s.
 SHORTEST_STEP = 1e-5
@@ -82,8 +82,8 @@ class OutputErrorSettings:
     step : float
         Longest step of the simulation, s.
     starts : int
-        Number of searches from the best of `SAMPLES` random points, and from near the best
-        point found.
+        Number of searches from the best of `SAMPLES` random points, and from points near the best
+        result.
     seed : int
         Seed of these points.
 
@@ -171,7 +171,7 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     Raises
     ------
     RecordingError
-        If logs do not fit the robot, or a joint diverges for every drive.
+        If logs do not match the robot, or a joint diverges with all tried parameters.
 
     See Also
     --------
@@ -208,7 +208,7 @@ def identify_drives(robot: Robot, logs: Sequence[ServoLog],
     lost = [name for name, error in zip(robot.joint_names, errors, strict=True)
             if not np.isfinite(error)]
     if lost:
-        raise RecordingError('diverges for every drive', subject=', '.join(lost),
+        raise RecordingError('diverges with all tried parameters', subject=', '.join(lost),
                              remedy='check signs and units: position and goal in rad or m, supply '
                                     'in V and above zero, the law of the servo')
     halves = halves_of(logs)
@@ -290,7 +290,8 @@ class Search:
         order = np.argsort([float(np.sum(np.abs(self.residual(z)))) for z in points])
         found = self.from_points([points[k] * self._scales
                                   for k in order[:self.settings.starts]])
-        # The cost is uneven, so that searches from near the best may improve it.
+        # The cost has many local minima, so that searches from near the best result may improve
+        # it.
         near = np.exp(NEAR * random.normal(size=(self.settings.starts, len(self._scales))))
         return sorted(found + self.from_points(found[0][0] * near), key=lambda one: one[1])
 
@@ -346,7 +347,7 @@ class Search:
 def _layout(robot: Robot, settings: OutputErrorSettings) -> Layout:
     robot.require_single_coordinates('identification of drives')
     if robot.coupling.shape != (robot.n, robot.n) or np.any(robot.coupling != np.eye(robot.n)):
-        raise ParameterError('has joints that follow others', subject=robot.name,
+        raise ParameterError('must not have mimic joints', subject=robot.name,
                              remedy='name the joints of the arm alone, without mimic joints')
     names = tuple(dict.fromkeys((*DRIVE, *friction_of(settings.friction), *settings.known)))
     known = {name: values_of_joints(name, value, robot.n)
@@ -366,7 +367,7 @@ def _typical(robot: Robot, logs: Sequence[ServoLog]
                     for log in logs], axis=0)
     speed = np.maximum(speed, 1e-3)
     effort = np.max(np.abs(dynamics.gravity_torque(q)), axis=0)
-    # Without gravity: the effort that reverses the motion within a tenth of a second.
+    # Without gravity, the effort that reverses the motion within a tenth of a second.
     effort = np.maximum(effort, inertia * speed / 0.1)
     # Magnitudes of u by the law at the measured positions.
     asked = [log.supply * log.enabled * np.minimum(
@@ -434,7 +435,7 @@ class DriveVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """One log with its simulated positions, (N, n), fitted and from drives of the other halves.
+    """One log with simulated positions, (N, n), by the fit, and by the fit to the other halves.
 
     Positions are nan after a joint diverged.
     """

@@ -32,7 +32,7 @@ def drive_files(found: OutputError, verdict: DriveVerdict, logs: Sequence[ServoL
                           drive_values(found, 'armature'), np.zeros(robot.n))
     driven = replace(robot, damping=plain.damping, friction=plain.friction,
                      armature=plain.armature)
-    # The bodies are those of the description, whatever they are.
+    # The bodies are those of the description, even if inconsistent.
     text, _ = identified_urdf(urdf, driven, plain, allow_inconsistent=True)
     return {URDF: text.encode(), PARAMETER_FILE: parameter_file(text, driven).encode(),
             RESULT: result_file(drive_content(found, verdict, logs))}

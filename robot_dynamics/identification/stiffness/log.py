@@ -117,7 +117,7 @@ class StiffnessSettings(LogSettings):
 
 @dataclass(frozen=True, eq=False)
 class JointLog:
-    """Signals of one joint at common times, shape (N,), by the names of `SIGNALS`.
+    """Signals of one joint at common times, shape (N,), by the names in `SIGNALS`.
 
     They are in rad, N m, rad/s^2, or m and N; times are s, or samples without a known rate.
     ``about`` are the known properties of the joint.
@@ -143,8 +143,8 @@ def read_columns(path: Path) -> Columns:
     path : Path
         A table with or without a header, an NPZ archive, or a rosbag2 recording with columns
         ``joint/position``, ``joint/velocity`` and ``joint/effort``. If several topics name a
-        joint, the columns are ``topic:joint/position`` etc.; those of the joint's own states
-        then have the plain names too, and those of a topic of motors ``motor_joint/...``.
+        joint, the columns are ``topic:joint/position`` etc.; columns of joint states then also
+        have the plain names, and those of motor states ``motor_joint/...``.
 
     See Also
     --------
@@ -221,7 +221,7 @@ def _recording(path: Path) -> Columns:
 def _plain_names(columns: Mapping[str, FloatArray], several: Collection[str]) -> dict[str, str]:
     """Columns with the states of joints and of motors, by their plain names.
 
-    Controllers publish errors and model torques under the names of joints too, less often
+    Controllers also publish errors and model torques under the names of joints, but at lower rates
     than states. If two topics are equally likely, neither is used.
     """
     topics: dict[str, list[str]] = {}
@@ -352,7 +352,7 @@ def _at(time: FloatArray, own: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _joints_with_motors(columns: Columns) -> dict[str, JointColumns]:
-    """Columns of the joints for which a log also names the motor."""
+    """Columns of the joints with a motor in the log."""
     out = {}
     for name in columns.values:
         for form in _POSITIONS:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resonances of a joint or an arm, from a torque and the resulting motion.
 
-A linear difference equation between both is fitted by least squares; its order is selected by
-the error of its free simulation (L. Ljung, "System Identification: Theory for the User", 1999,
-section 4.2)::
+A linear difference equation between both is fitted by least squares; its order is selected by the
+error of a free simulation (L. Ljung, "System Identification: Theory for the User", 1999, section
+4.2)::
 
     y(t) = sum_i a_i y(t - i) + sum_i b_i u(t - i)
 
@@ -26,8 +26,8 @@ ORDERS = (2, 4, 6, 8)
 GAIN = 0.1
 #: Largest damping ratio of a resonance, and its least amplitude relative to the largest.
 DAMPED, SHARE = 0.3, 0.02
-#: Least power of the torque at a resonance relative to its largest: elsewhere the equation
-#: follows noise.
+#: Least power of the torque at a resonance relative to its largest: with less, the equation fits
+#: noise.
 EXCITED = 1e-6
 
 

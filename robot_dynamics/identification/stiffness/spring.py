@@ -6,10 +6,10 @@ torque between them::
 
     theta_m / k - q = c + tau / K + h/2 s
 
-s is the sign that the lost motion h follows: the direction of motion (hysteresis, or play of a
-joint with friction) or the sign of the torque (backlash, a dead zone of the spring). The one
-that explains more is used. Rows within the play are left out. From the torque of a motor its
-inertia, viscous and dry friction are subtracted, which are estimated together::
+s is the sign that the lost motion h depends on: the direction of motion (hysteresis, or play of a
+joint with friction) or the sign of the torque (backlash, a dead zone of the spring). The one that
+explains more is used. Rows within the play are left out. For a motor torque, the inertia and the
+viscous and dry friction of the motor are estimated as well, and their efforts subtracted::
 
     tau = tau_m - J theta'' - B theta' - F sign(theta')
 
@@ -49,7 +49,7 @@ DIRECTION, LOAD = 'direction', 'load'
 EXPLAINS = 0.05
 #: Standard deviations of a significant estimate.
 SEEN = 3.0
-#: Torques below this fraction of their RMS may be within the play.
+#: Fraction of the RMS torque below which a row may be within the play.
 LOADED = 0.1
 #: Least motion of a joint, rad or m, and its least correlation with the motor.
 LEAST_MOTION, TOGETHER = 1e-3, 0.5
@@ -111,7 +111,7 @@ def examine_spring(log: JointLog) -> SpringReport:
     chosen = follows = _best(fits)
     fit, columns = fits[chosen]
     drift = fit.x[columns.index('link')] if 'link' in columns else 0.0
-    # Correction of the regressed ratio, which all angles were divided by.
+    # Correction of the regressed ratio, by which all angles were divided.
     scale = 1.0 / (1.0 + drift)
     value = dict(zip(columns, fit.x * scale, strict=True))
     deviation = dict(zip(columns, np.sqrt(np.diag(fit.covariance)) * scale, strict=True))
@@ -122,7 +122,7 @@ def examine_spring(log: JointLog) -> SpringReport:
     lost, lost_deviation = value.get('lost', 0.0), deviation.get('lost', np.nan)
     dry = dry_deviation = np.nan
     if 'dry' in value and value['dry'] > SEEN * deviation['dry']:
-        # The lost motion along the direction exceeds the effect of dry friction.
+        # Lost motion with the direction, beyond the effect of dry friction.
         follows, lost, lost_deviation = DIRECTION, value['dry'], deviation['dry']
     elif 'dry' in value and np.isfinite(K):
         dry, dry_deviation = -K * value['dry'], K * deviation['dry']
@@ -201,7 +201,7 @@ class _Rows:
             self._leave_out(log, time, is_motor)
         if log.about.gear_ratio is not None:
             del self._columns['link']
-        # Dry friction of a motor takes the place of lost motion that follows the direction.
+        # Dry friction of a motor replaces lost motion with the direction.
         self.kinds = (DIRECTION,) if self.torque is None else \
             (LOAD,) if 'dry' in self._columns else (DIRECTION, LOAD)
         rows = np.count_nonzero(self._usable)
@@ -254,7 +254,7 @@ class _Rows:
             self._usable &= np.abs(self._columns['dry']) > 0.9
 
     def _find_load(self, value: dict[str, float]) -> None:
-        """Update the sign of the load: the motor takes a part of its own torque."""
+        """Update the sign of the load: the motor needs a part of its own torque."""
         if value['torque'] > 0.0:
             across = sum(value[name] * whole for name, whole in self._whole.items())
             self._load_sign = self._filtered(np.sign(across))
@@ -264,9 +264,9 @@ class _Rows:
 
 
 def direction(position: FloatArray, least: float) -> tuple[FloatArray, FloatArray]:
-    """Direction of motion, 1 or -1 (0 before the first motion), and distance since the last turn.
+    """Direction of motion, 1, -1 or 0 before the first motion, and distance since its reversal.
 
-    A turn counts once the position came back by ``least``.
+    A reversal counts once the position has moved back by ``least``.
     """
     way, since = np.zeros(len(position)), np.zeros(len(position))
     going, furthest, turned = 0.0, position[0], position[0]

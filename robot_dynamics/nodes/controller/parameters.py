@@ -113,7 +113,7 @@ CONTROLLER_PARAMETERS = (
               'Otherwise it applies the last one forever.', read_only=True),
     *DRIVER_STOP_PARAMETERS,
     Parameter('hardware_gravity_compensation', False, 'Whether the arm adds the gravity torque '
-              'to commands; that of the model is then not sent.', read_only=True),
+              'to commands; commands then do not contain gravity.', read_only=True),
     *REPORTED_PARAMETERS,
     Parameter('effort_limit', (), 'Largest efforts, at most those of the robot; empty means those '
               'of the robot.', 'N m or N', 0.001, 1e5, read_only=True),
@@ -131,7 +131,7 @@ CONTROLLER_PARAMETERS = (
     Parameter('safe_command_count', 5, 'Number of safe commands that are sent.', low=1, high=100,
               read_only=True),
     Parameter('resume_after', 0, 'Number of consecutive valid states after which the controller '
-              'continues once states had stopped; 0 to continue only after a new activation.',
+              'continues after states have stopped; 0 to continue only after a new activation.',
               low=0, high=1_000_000, read_only=True),
     Parameter('telemetry_rate', 25.0, 'Rate of each topic for plots and recorders; 0 to switch '
               'them off.', 'Hz', 0.0, 2000.0, read_only=True),

@@ -75,14 +75,14 @@ class StopServices:
 PAYLOAD_PARAMETERS = (
     Parameter('payload.mass', 0.0, 'Mass of the payload; the service carry_payload switches '
               'whether the model has it.', 'kg', 0.0, 1e3),
-    Parameter('payload.com', (0.0, 0.0, 0.0), 'Its centre of mass in the frame that carries it.',
+    Parameter('payload.com', (0.0, 0.0, 0.0), 'Centre of mass of the payload in its frame.',
               'm', -10.0, 10.0),
-    Parameter('payload.inertia', (), 'Its inertia about its centre of mass, ixx ixy ixz iyy iyz '
-              'izz in the axes of that frame; empty means that of a point mass.', 'kg m^2', -1e3,
+    Parameter('payload.inertia', (), 'Inertia of the payload about its centre, ixx ixy ixz iyy '
+              'iyz izz in the axes of its frame; empty means a point mass.', 'kg m^2', -1e3,
               1e3),
-    Parameter('payload.frame', '', 'Link or frame that carries it; empty means the last link.',
-              read_only=True),
-    Parameter('payload.carried', False, 'Whether the arm carries it from the start on.',
+    Parameter('payload.frame', '', 'Link or frame that carries the payload; empty means the '
+              'last link.', read_only=True),
+    Parameter('payload.carried', False, 'Whether the arm carries the payload from the start.',
               read_only=True),
     Parameter('payload.blend_time', 1.0, 'Time over which efforts change to those of another '
               'payload, without a jump.', 's', 0.05, 60.0, read_only=True),

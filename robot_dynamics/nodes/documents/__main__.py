@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write every generated file below the current folder, which has to be the repository."""
+"""Write all generated files below the current folder, which must be the repository."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ makes several changes at once: all of them, or none.
 
 
 def _tables() -> dict[str, tuple[Parameter, ...]]:
-    """Read the tables of the nodes."""
+    """Parameter tables of the nodes."""
     found = {}
     for node in NODES:
         row = CONTROLLER_NODES.get(node)
@@ -74,7 +74,7 @@ TABLES = _tables()
 
 
 def documents() -> dict[Path, str]:
-    """Write the page and the parameter files, by their paths in the repository."""
+    """Content of the page and the parameter files, by path in the repository."""
     return {Path('docs', 'parameters.md'): _page(),
             **{Path('config', 'parameters', f'{name}.yaml'): parameter_file(
                 name, table, f'Every parameter of {name} at its default. Copy what you change: '
@@ -99,7 +99,7 @@ def _page() -> str:
 
 
 def markdown_table(table: Sequence[Parameter]) -> str:
-    """Return the rows as a table in Markdown."""
+    """The rows as a table in Markdown."""
     lines = ['| parameter | default | what it is |', '|---|---|---|']
     lines += [f'| `{row.name}` | `{default_text(row)}` | {explanation(row)} |' for row in table]
     return '\n'.join(lines)
@@ -108,7 +108,7 @@ def markdown_table(table: Sequence[Parameter]) -> str:
 def parameter_file(node: str, table: Sequence[Parameter], remarks: str) -> str:
     """Parameter file with every row at its default, for nodes of a name in any namespace.
 
-    The remarks stand at its top.
+    The remarks are at its top.
     """
     lines = ['# SPDX-License-Identifier: Apache-2.0', *_comment(remarks, ''),
              f'/**/{node}:', '  ros__parameters:']
@@ -123,7 +123,7 @@ def _comment(text: str, indent: str) -> Iterable[str]:
 
 
 def _assignment(row: Parameter) -> Iterable[str]:
-    """Return the lines that set a row to its default; a long list has a line for each element."""
+    """Lines that set a row to its default; a long list has one line per element."""
     if not isinstance(row.default, tuple):
         return [f'{_INDENT}{row.name}: {_scalar(row.default)}']
     elements = [_scalar(element) for element in row.default]
@@ -134,7 +134,7 @@ def _assignment(row: Parameter) -> Iterable[str]:
 
 
 def _scalar(value: Any) -> str:
-    """Return a value as YAML, a float always as one: rcl takes ``1e-05`` for a text."""
+    """A value as YAML, with a decimal point in floats, because rcl reads ``1e-05`` as text."""
     if isinstance(value, float):
         text = repr(value)
         mantissa, exponent, power = text.partition('e')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SROS2 policy of the nodes: ``config/security/policy.xml`` and what recorders may read."""
+"""The SROS2 policy of the nodes: ``config/security/policy.xml`` and the topics of recorders."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Rules = Mapping[str, Iterable[str]]
 
 
 def documents() -> dict[Path, str]:
-    """Policy and included profile by their paths in the repository."""
+    """Policy and included profile, by path in the repository."""
     return {FOLDER / 'policy.xml': _HEADER + ''.join(_enclaves()) + '  </enclaves>\n</policy>\n',
             FOLDER / 'common' / 'watched.xml':
                 _WATCHED + '<profile>\n' + _rules({'subscribe': _watched()}, 2) + '</profile>\n'}
@@ -85,7 +85,7 @@ def _enclaves() -> Iterable[str]:
 
 
 def _of_controller(node: str) -> Rules:
-    """Topics of one controller; it reads the last command of the one that it follows."""
+    """Topics of one controller, including the commands of the other controllers."""
     row = CONTROLLER_NODES[node]
     return {
         'publish': [_COMMANDS, *(topic.replace(node, '~') for topic in sorted(row.published))],

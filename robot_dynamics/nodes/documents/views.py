@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views of every controller, made from those of the adaptive one, which has the most topics."""
+"""Views of all controllers, made from those of the adaptive one, which has the most topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
-#: Node of the views from which the others are made, and their files for rqt, PlotJuggler, RViz.
+#: Node of the original views, and their files for rqt, PlotJuggler and RViz.
 ORIGINAL = 'adaptive_controller'
 TEMPLATES = {'perspective': Path('config', 'robot_dynamics.perspective'),
              'xml': Path('config', 'plotjuggler.xml'),
@@ -19,14 +19,14 @@ FOLDER = Path('config', 'views')
 
 
 def documents() -> dict[Path, str]:
-    """Write the views of the other controllers, by their paths in the repository."""
+    """Views of the other controllers, by path in the repository."""
     return {FOLDER / f'{controller}.{kind}': view(path.read_text(encoding='utf-8'), controller)
             for controller in CONTROLLER_NODES if controller != ORIGINAL
             for kind, path in TEMPLATES.items()}
 
 
 def view(text: str, controller: str) -> str:
-    """Convert a view of the adaptive controller, without plots of topics that are missing."""
+    """A view converted from the adaptive controller, without plots of missing topics."""
     theirs = {f'/{topic}' for topic in CONTROLLER_NODES[controller].all_topics}
     text = text.replace(f'/{ORIGINAL}/', f'/{controller}/')
     shown = set(re.findall(rf'/{controller}/\w+', text))
@@ -34,7 +34,7 @@ def view(text: str, controller: str) -> str:
 
 
 def _without(text: str, topics: set[str]) -> str:
-    """Remove the plots of some topics from a layout of PlotJuggler."""
+    """A layout of PlotJuggler without the plots of some topics."""
     head, root = text[:text.index('<root')], ET.fromstring(text)
     tabs: Any = root.find('tabbed_widget')
     for tab in tabs.findall('Tab'):

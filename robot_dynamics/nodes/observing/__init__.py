@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a running system: its graph, its joint states, faults of its arm."""
+"""Observation of a running system: graph, joint states, faults of the arm."""

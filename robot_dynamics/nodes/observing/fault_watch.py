@@ -57,22 +57,22 @@ FAULT_PARAMETERS = (
               'to; empty for none.', read_only=True),
 )
 
-#: Number of joint states that measure their period.
+#: Number of joint states used to measure their period.
 _COUNT = 50
-#: Period that is assumed until then. s.
+#: Period assumed until then. s.
 _TYPICAL_PERIOD = 0.002
-#: After more periods than this between two states, some were lost.
+#: Number of periods between two states above which states were lost.
 _MISSED = 2.5
-#: Diagnostics, once a second, show events that have ended for this long. s.
+#: Time for which diagnostics, once a second, show events that have ended. s.
 _SHOWN_FOR = 2.0
-#: Warnings of one kind are this far apart. s.
+#: Least time between two warnings of one kind. s.
 _WARNING_PERIOD = 1.0
 #: Columns of the flags.
 _FAULT, _CONTACT = 0, 1
 
 
 class FaultWatch:
-    """Examines every joint state, and publishes residuals, faults and contacts."""
+    """Check of every joint state, with publication of residuals, faults and contacts."""
 
     def __init__(self, node: NodeParts, robot: Robot, dynamics: Dynamics, values: Values):
         self._node, self._robot = node, robot
@@ -83,21 +83,21 @@ class FaultWatch:
         self._tolerances_of(values)
         self._periods: list[float] = []
         self._period = np.inf
-        # `MotionPredictor` and `FaultDetector` from when the period is known, `ThresholdLearner`
-        # while thresholds are learnt.
+        # `MotionPredictor` and `FaultDetector` once the period is known, `ThresholdLearner` during
+        # learning.
         self._predictor: Any = None
         self._detector: Any = None
         self._learner: Any = None
         self._correct_friction()
         self._event, self._joint = Event.NOTHING, -1
-        # The last event with the name of its joint, and when it ended, s.
+        # The last event with the name of its joint, and the time of its end, s.
         self._last, self._ended = (Event.NOTHING, ''), -np.inf
         self._counts = {Event.FAULT: 0, Event.CONTACT: 0}
         self._impediment = 'no effort yet'
         self._open(node, robot.joint_names)
 
     def check(self, values: Values) -> None:
-        """Reject thresholds that do not fit the robot, with a ParameterError."""
+        """Raise a ParameterError for thresholds that do not match the robot."""
         self._tolerances_of(values)
         self._friction_of(values)
 
@@ -122,23 +122,23 @@ class FaultWatch:
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float, now: float,
                stamp: int, *, due: bool) -> None:
-        """Examine a joint state; with `due`, publish without an event, too.
+        """Check a joint state; with `due`, publish even without an event.
 
-        `effort` has acted since the last state, nan where unknown; `dt` is the time since then, 0
-        where it starts over, s; `now` (s) and `stamp` (ns) are the time of the state.
+        `effort` is that since the last state, nan where unknown; `dt` is the time since then, 0 to
+        start over, s; `now` (s) and `stamp` (ns) are the time of the state.
         """
         if dt > 0.0 and self._detector is None:
             self._measure_period(dt)
         self._impediment = self._impediment_of(effort)
         if self._impediment or self._detector is None or not dt > 0.0:
-            # Starts over: an arm without commands is held by its brakes against gravity.
+            # Starts over, because an arm without commands is held by its brakes against gravity.
             self._observer.reset()
             if self._detector is not None:
                 self._predictor.reset()
                 self._detector.reset()
             if self._learner is not None:
                 self._learner.begin_anew()
-        # Over states that were lost another effort has acted than the one reported now.
+        # During lost states the effort differed from the one reported now.
         known = -1.0 if dt > _MISSED * self._period else dt
         self._observer.update(q, v, effort, known)
         if self._detector is not None and not self._impediment:
@@ -169,7 +169,7 @@ class FaultWatch:
         return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
 
     def _impediment_of(self, effort: FloatArray) -> str:
-        """Reason that faults cannot be detected now, empty without one."""
+        """Reason why faults cannot be detected now, or empty."""
         if not np.isfinite(effort).all():
             return 'joint_states have no effort; see effort_kind'
         if self._period < SHORTEST_PERIOD:
@@ -233,7 +233,7 @@ class FaultWatch:
         node.create_service(SetBool, '~/learn_thresholds', self._on_learn)
 
     def _publish(self, stamp: int, *, due: bool) -> None:
-        """Publish residual and flags when due, and at once at an event."""
+        """Publish residual and flags when due, and immediately at an event."""
         detector = self._detector
         event = Event.NOTHING if detector is None or self._learner is not None \
             else detector.event
@@ -254,7 +254,7 @@ class FaultWatch:
         self._flag_publisher.publish(self._flags.message)
 
     def _change(self, event: Event) -> None:
-        """Publish and log the begin or end of an event."""
+        """Publish and log the beginning or end of an event."""
         was, self._event = self._event, event
         if Event.CONTACT in (was, event):
             self._contact_publisher.publish(Bool(data=event is Event.CONTACT))
@@ -277,7 +277,7 @@ class FaultWatch:
                   ) -> SetBool.Response:
         """Begin to learn thresholds from a run without faults, or end and use them."""
         if not request.data:
-            # Also with an impediment: the arm is mostly stopped before.
+            # Also if detection is impossible, because the arm is usually stopped first.
             if self._learner is None:
                 response.message = 'was not learning'
             else:
@@ -293,7 +293,7 @@ class FaultWatch:
         return response
 
     def _finish_learning(self, response: SetBool.Response) -> None:
-        """Use the learnt thresholds, or answer why not; detect again in any case."""
+        """Use the learnt thresholds, or report the reason of a failure; resume detection."""
         learner, self._learner = self._learner, None
         self._detector.reset()
         try:

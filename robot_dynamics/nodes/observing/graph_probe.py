@@ -2,8 +2,8 @@
 """Probe of a running system that does not influence it.
 
 It never subscribes to commands: a controller that waits for a subscriber before it moves an arm
-would mistake the probe for the arm. It publishes nothing, and polls joint states by best effort,
-so that no publisher waits for it.
+would mistake the probe for the arm. It publishes nothing, and polls joint states with best-effort
+QoS, so that no publisher waits for it.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ from robot_dynamics.nodes.ros.driver_controller import DriverController
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 from robot_dynamics.nodes.ros.runtime import started_context
 
-#: Discovery is complete when nothing new has appeared for this long, or after the longest time, in
-#: which DDS announces each participant at least once more. s.
+#: Time without new entities after which discovery is complete, and the longest time, in which DDS
+#: announces each participant at least once more. s.
 _SETTLED, _LONGEST_DISCOVERY = 0.7, 3.5
 #: Time between two checks for messages. s.
 _PACE = 0.05
-#: Messages that may wait between two checks: 2 kHz on a busy machine.
+#: Queue length between two checks: 2 kHz on a busy machine.
 _DEPTH = 2000
 
 
 def look(seconds: float = 4.0, *, namespace: str | None = None,
          domain: int | None = None) -> GraphSnapshot:
-    """Take a snapshot of a running system, with messages of some seconds after discovery.
+    """Snapshot of a running system, with messages of some seconds after discovery.
 
     `namespace` is that of the arm, any by default; `domain` that of the environment by default.
-    Raises a BringupError where ROS 2 cannot be started.
+    Raises a BringupError if ROS 2 cannot be started.
     """
     context = started_context(domain)
     try:
@@ -113,9 +113,9 @@ class _Probe:
             self._listener.destroy_node()
 
     def _discover(self) -> None:
-        """Wait until there are joint states and nothing new appears, or for the longest time.
+        """Wait until there are joint states and no new entities, or for the longest time.
 
-        An announcement that was lost is repeated some seconds later.
+        Lost announcements are repeated some seconds later.
         """
         started = changed = time.monotonic()
         before: dict[str, tuple[int, int]] = {}
@@ -153,7 +153,7 @@ class _Probe:
             self._fetch()
 
     def _fetch(self) -> None:
-        """Pass on every message that waits, with its receive and send times, ns."""
+        """Pass on every queued message, with its receive and send times, ns."""
         for subscription, on_message in self._subscriptions:
             while True:
                 try:
@@ -177,7 +177,7 @@ class _Probe:
                 for name, types in self._listener.get_topic_names_and_types()}
 
     def _nodes(self) -> tuple[NodeInfo, ...]:
-        """All nodes with their topics and answers."""
+        """All nodes with their topics and service responses."""
         return tuple(
             NodeInfo(name, self._queries.parameters.get(name),
                      self._queries.lifecycle.get(name),
@@ -189,7 +189,7 @@ class _Probe:
     @staticmethod
     def _of_node(ask: Callable[[str, str], list[tuple[str, list[str]]]],
                  name: str) -> dict[str, tuple[str, ...]]:
-        """Types of the topics of a node, by name; empty where it has ended meanwhile."""
+        """Types of the topics of a node, by name; empty if it has ended in the meantime."""
         namespace, _, base = name.rpartition('/')
         try:
             return {topic: tuple(types) for topic, types in ask(base, namespace or '/')}
@@ -251,16 +251,16 @@ def _ignore(message: Any) -> None:
     """Callback that rclpy requires and that is never called."""
 
 
-#: Most nodes that are called, so that a large domain is not flooded.
+#: Largest number of nodes that are queried, to limit traffic in large domains.
 MOST_NODES = 100
 
 
 class NodeQueries:
-    """Parameters by node and lifecycle states (labels) by node, as their answers arrive."""
+    """Parameters by node and lifecycle states (labels) by node, as responses arrive."""
 
     def __init__(self, node: Node):
         self._node = node
-        # Clients of services that are not ready yet, requests, and receivers of answers.
+        # Clients of services that are not ready yet, requests, and receivers of responses.
         self._waiting: list[tuple[Client, Any, Callable[[Any], None]]] = []
         self._added: set[str] = set()
         self.parameters: dict[str, dict[str, Any]] = {}
@@ -319,7 +319,7 @@ class NodeQueries:
         self._listed[manager] = list(answer.controller)
 
     def _on_names(self, name: str, answer: ListParameters.Response) -> None:
-        """Request the values; a node that does not know one name answers with an empty list."""
+        """Request the values; if one name is unknown, the response is an empty list."""
         request = GetParameters.Request(names=list(answer.result.names))
         self._ask(GetParameters, f'{name}/get_parameters', request,
                   lambda values: self._on_values(name, request.names, values))
@@ -332,6 +332,6 @@ class NodeQueries:
 
 
 def _pass_on(on_answer: Callable[[Any], None], future: Any) -> None:
-    """Pass the answer of a service on, if there is one."""
+    """Pass on the response of a service, if there is one."""
     if future.exception() is None and future.result() is not None:
         on_answer(future.result())

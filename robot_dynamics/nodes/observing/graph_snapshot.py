@@ -40,8 +40,8 @@ class Topic:
 class StateSample:
     """One message of joint states; its stamp and times are in ns.
 
-    Received by the clock of this machine, sent by that of the sender, 0 where unknown. Velocity
-    and effort may be empty.
+    ``received`` is on the clock of this machine, ``sent`` on that of the sender, 0 if unknown.
+    Velocity and effort may be empty.
     """
 
     received: int
@@ -55,7 +55,7 @@ class StateSample:
 
 @dataclass(frozen=True)
 class ClockSample:
-    """Simulated time, and when it was received on the clock of this machine. ns."""
+    """Simulated time, and its time of reception on the clock of this machine. ns."""
 
     received: int
     time: int
@@ -75,9 +75,9 @@ class StatusSeen:
 class NodeInfo:
     """A node by its full name.
 
-    `parameters` is None where it did not answer, `lifecycle` for nodes that are not managed, too.
-    `publishes` and `subscribes` have types by the full names of topics; `copies` is how many nodes
-    have this name.
+    `parameters` is None if the node did not respond, `lifecycle` also for nodes that are not
+    managed. `publishes` and `subscribes` have types by the full names of topics; `copies` is the
+    number of nodes with this name.
     """
 
     name: str
@@ -104,7 +104,7 @@ class NodeInfo:
 
     @property
     def commanded_topics(self) -> Topics:
-        """Topics of a controller that may be commands; it publishes them while active."""
+        """Topics of a controller that may be commands, published while it is active."""
         return {topic: types for topic, types in self.publishes.items()
                 if not topic.startswith(f'{self.name}/')
                 and not {'std_msgs/msg/Float64MultiArray',
@@ -112,7 +112,7 @@ class NodeInfo:
 
     @property
     def command_topics(self) -> Topics:
-        """Command topics of a controller; those of its parameters where it is not active."""
+        """Command topics of a controller; by its parameters if it is not active."""
         values = self.parameters or {}
         if self.commanded_topics or self.lifecycle != 'inactive' or 'command_topic' not in values:
             return self.commanded_topics
@@ -148,7 +148,7 @@ class GraphSnapshot:
     middleware: str = ''
     #: All nodes except that of the snapshot.
     nodes: tuple[NodeInfo, ...] = ()
-    #: Topics of an arm, and those from which controllers take states.
+    #: Topics of an arm, and topics from which controllers get states.
     topics: Mapping[str, Topic] = field(default_factory=dict)
     #: Types of services.
     services: Topics = field(default_factory=dict)
@@ -164,12 +164,12 @@ class GraphSnapshot:
     statuses: tuple[StatusSeen, ...] = ()
 
     def topic(self, name: str) -> Topic:
-        """Topic of a name; an unused one where it was not discovered."""
+        """Topic with a name; one without endpoints if it was not discovered."""
         return self.topics.get(name, Topic(name))
 
     @property
     def visible(self) -> tuple[NodeInfo, ...]:
-        """Nodes that are not hidden, as the daemon of ros2 is."""
+        """Nodes that are not hidden (as, for example, the ros2 daemon is)."""
         return tuple(node for node in self.nodes if not node.base_name.startswith('_'))
 
     @property
@@ -191,7 +191,7 @@ def is_inside(name: str, namespace: str) -> bool:
 
 def choose_states_topic(topics: Topics, controllers: tuple[NodeInfo, ...],
                         namespace: str | None) -> str:
-    """Choose the topic of joint states to examine, in a namespace, or None for any.
+    """Topic of joint states to check, in a namespace, or None for any.
 
     `controllers` are those that subscribe to states of their arm.
     """

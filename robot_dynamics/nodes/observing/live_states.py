@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joint states of a running arm, serialised, for some time.
 
-The node publishes nothing and subscribes to joint states alone, by best effort and by polling: no
-publisher waits for it, and no controller takes it for the arm.
+The node publishes nothing and subscribes to joint states only, with best-effort QoS and by
+polling. No publisher waits for it, and no controller mistakes it for the arm.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from robot_dynamics.nodes.ros.runtime import started_context
 
 #: Time between two checks for messages, and between two checks for topics. s.
 _PACE, _DISCOVERY = 0.02, 0.25
-#: Messages that may wait between two checks: 2 kHz on a busy machine.
+#: Queue length between two checks: 2 kHz on a busy machine.
 _DEPTH = 4000
 
-#: Takes the name of a topic and messages, serialised.
+#: Function of the name of a topic and serialised messages.
 Take = Callable[[str, Sequence[bytes]], None]
 
 
@@ -37,10 +37,10 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
     """Pass on joint states for `seconds`, s, counted from the first one, to `take`.
 
     All topics of joint states by default, in the namespace of the arm; the ROS domain is that of
-    the environment by default. `patience` is how long to wait for the first one, s. Periodically
-    `is_over` is called, which ends early by True, and `progress` with the share of the time that
-    has passed, 0 before the first one. Raises a BringupError where ROS 2 cannot be started or a
-    name is not valid, and a RecordingError when no joint state arrives.
+    the environment by default. `patience` is the longest wait for the first one, s. `is_over` is
+    called periodically and ends the recording by True; `progress` is called with the elapsed share
+    of the time, 0 before the first state. Raises a BringupError if ROS 2 cannot be started or a
+    name is not valid, and a RecordingError if no joint state arrives.
     """
     context = started_context(domain)
     try:
@@ -49,7 +49,7 @@ def listen(seconds: float, take: Take, *, topic: str | None = None, namespace: s
                         use_global_arguments=False, enable_rosout=False,
                         start_parameter_services=False)
             wanted = None if topic is None else node.resolve_topic_name(topic)
-        # rclpy checks namespaces, its C extension topics.
+        # rclpy checks namespaces, and its C extension checks topics.
         except (NameValidationException, RuntimeError) as error:
             raise BringupError(f'must be a name in ROS 2: {" ".join(str(error).split())}',
                                subject=topic or namespace,

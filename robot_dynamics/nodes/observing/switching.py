@@ -43,11 +43,11 @@ from std_srvs.srv import Trigger
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.ros.runtime import started_context
 
-#: Longest time of discovery, of a transition that builds a model, and of others. s.
+#: Timeouts of discovery, of a transition that builds a model, and of other transitions. s.
 _DISCOVERY, _CONFIGURE, _ANSWER = 5.0, 90.0, 10.0
-#: Discovery is complete when it has found nothing new for this long. s.
+#: Time without new entities after which discovery is complete. s.
 _SETTLED = 1.0
-#: Time for client and server to discover each other both ways, and between two checks. s.
+#: Timeout for client and server to discover each other, and time between two checks. s.
 _ACQUAINTANCE, _PACE = 0.2, 0.05
 #: Longest wait for another switch of the same arm, and longest time in which the previous
 #: controller is tried again: claims of controllers that were prepared elsewhere end in 10 s. s.
@@ -113,7 +113,7 @@ def signals_later() -> Iterator[None]:
 
 
 class Switcher:
-    """Requests transitions of controllers, and reports each step; a context manager.
+    """Context manager that requests transitions of controllers and reports each step.
 
     `controllers` has the names of their nodes by the names that users give; `namespace` is that of
     the arm; `domain` that of the environment by default.
@@ -144,7 +144,7 @@ class Switcher:
     def switch(self, name: str) -> None:
         """Let a controller take over, after any other switch of the arm on this machine.
 
-        Raises a BringupError with the reason, and the controller that controls the arm now.
+        Raises a BringupError with the reason and the controller that is active after the failure.
         """
         with one_at_a_time(f'{self._context.get_domain_id()} {self._prefix}', self._report):
             self._switch(name)
@@ -210,7 +210,7 @@ class Switcher:
                     found[name], changed = State.PRIMARY_STATE_UNKNOWN, now
                     for service in _SERVICES:
                         self._open(name, service)
-            # The services of all controllers are waited for at the same time.
+            # Waits for the services of all controllers at the same time.
             known = [name for name in found
                      if all([self._knows(name, service) for service in _SERVICES])]
             for name in known:
@@ -228,17 +228,17 @@ class Switcher:
         return int(answer.current_state.id) if answer else State.PRIMARY_STATE_UNKNOWN
 
     def _known_state(self, name: str) -> int:
-        """State of a controller; without an answer it may have the arm."""
+        """State of a controller; without a response it may control the arm."""
         for _ in range(2):
             state = self._state(name)
             if state != State.PRIMARY_STATE_UNKNOWN:
                 return state
-        raise BringupError('does not answer whether it controls the arm', subject=name,
+        raise BringupError('does not respond, and may control the arm', subject=name,
                            remedy='end its process, or try again')
 
     def _prepare(self, name: str, kept: str) -> None:
         """Prepare a controller, or raise a BringupError with the reason."""
-        # A controller that was configured just now has not received a joint state yet.
+        # A controller that has just been configured may not have received a joint state yet.
         deadline = time.monotonic() + _ANSWER
         while True:
             answer = self._ask(name, 'prepare', Trigger.Request(), _ANSWER)
@@ -251,7 +251,7 @@ class Switcher:
             self._pause(0.2)
 
     def _activate(self, name: str) -> bool:
-        """Activate a controller, which may have activated itself meanwhile."""
+        """Activate a controller, which may have activated itself in the meantime."""
         return self._change(name, Transition.TRANSITION_ACTIVATE) \
             or self._state(name) == State.PRIMARY_STATE_ACTIVE
 
@@ -279,7 +279,7 @@ class Switcher:
         return answer is not None and bool(answer.success)
 
     def _ask(self, name: str, service: str, request: Any, timeout: float) -> Any:
-        """Answer of a controller, None without one."""
+        """Response of a controller, or None."""
         client = self._client(name, service)
         if client is None:
             return None
@@ -288,7 +288,7 @@ class Switcher:
         return future.result() if future.done() else None
 
     def _client(self, name: str, service: str) -> Client | None:
-        """Client of a service that is ready, None without such a service."""
+        """Client of a service that is ready, or None."""
         client = self._open(name, service)
         deadline = time.monotonic() + _DISCOVERY
         while not self._knows(name, service) and time.monotonic() < deadline:
@@ -296,14 +296,14 @@ class Switcher:
         return client if client.service_is_ready() else None
 
     def _open(self, name: str, service: str) -> Client:
-        """Client of a service; kept, because discovery takes time."""
+        """Client of a service, cached because discovery takes time."""
         topic = self._topic(name, service)
         if topic not in self._clients:
             self._clients[topic] = self._node.create_client(_SERVICES[service], topic)
         return self._clients[topic]
 
     def _knows(self, name: str, service: str) -> bool:
-        """Whether client and server have discovered each other, both ways."""
+        """Whether client and server have discovered each other."""
         topic = self._topic(name, service)
         if not self._clients[topic].service_is_ready():
             return False

@@ -29,8 +29,8 @@ from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, SlowGroup
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 STOP_WITH_PARENT = Parameter('stop_with_parent', True, 'Stop, with a safe command, when the '
-                             'process that started this one has ended. Set false for a node that '
-                             'shall outlive the shell it was started from.', read_only=True)
+                             'process that started this one has ended. Set it to false for a node '
+                             'that has to outlive its shell.', read_only=True)
 
 #: Rows of every node's parameter table.
 RUNTIME_PARAMETERS = (SPIN, STOP_WITH_PARENT)

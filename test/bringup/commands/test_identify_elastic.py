@@ -145,10 +145,10 @@ def test_one_encoder_a_joint(work, log, side, capsys):
     ('short.npz', '', 'too short'),
     ('nan.npz', '', 'usable'),
     ('shafts.npz', '', 'motor_joint1 moves 49.6'),
-    ('idle.npz', '', 'motor_joint1, motor_joint2 moves and has no efforts but zeros'),
+    ('idle.npz', '', 'motor_joint1, motor_joint2 moves, but all its efforts are zero'),
     # The efforts of this log stand beside its motors.
-    ('log.npz', 'encoders: links\n', 'joint1, joint2 moves and has no efforts but zeros'),
-    ('still.npz', '', 'shows an arm at rest'),
+    ('log.npz', 'encoders: links\n', 'joint1, joint2 moves, but all its efforts are zero'),
+    ('still.npz', '', 'has no motion'),
     ('log.npz', 'encoders: none\n', 'encoders'),
     ('log.npz', 'estimate: {strength: 3}\n', 'estimate.strength is not a setting'),
     ('log.npz', 'payload: {without: log.npz}\n',
@@ -162,13 +162,13 @@ def test_what_cannot_be_is_refused_by_name(work, log, content, words, capsys):
 
 def test_springs_that_cannot_be_are_refused(work, capsys):
     assert identify(work, 'log.npz', '', '--live', '3') == 1
-    assert 'leave --live out' in capsys.readouterr().err
+    assert 'omit --live' in capsys.readouterr().err
     assert identify(work, 'log.npz', '', '--elastic-joints', 'arm7') == 1
     assert 'joint' in capsys.readouterr().err
     (work / 'log.yaml').write_text('elastic_joints: [1]\n')
     assert main(['identify', str(work / 'log.npz'), '--robot', str(work / 'arm.urdf'),
                  '--config', str(work / 'log.yaml')]) == 1
-    assert 'elastic_joints must be a text, got [1]' in capsys.readouterr().err
+    assert 'elastic_joints must be a name, got [1]' in capsys.readouterr().err
 
 
 def test_names_of_motors_can_be_given(work, capsys):
@@ -181,9 +181,10 @@ def test_efforts_with_the_wrong_sign_leave_no_model(work, capsys):
     assert identify(work, 'log.npz', 'effort: {sign: -1}\nestimate: {cutoff: 10}\n') == 1
     captured = capsys.readouterr()
     assert captured.out.startswith('Not to be used: ')
-    assert 'came out as -' in captured.err and 'check sign' in captured.err
+    assert 'has the impossible estimate -' in captured.err and 'check sign' in captured.err
     assert '--allow-inconsistent' not in captured.err
     assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html',
                                                                 MARKS}
     assert 'No URDF and no parameter file' in (work / 'out' / 'report.html').read_text()
-    assert 'came out as' in json.loads((work / 'out' / 'result.json').read_text())['refused']
+    refused = json.loads((work / 'out' / 'result.json').read_text())['refused']
+    assert 'has the impossible estimate' in refused

@@ -49,7 +49,7 @@ def test_a_file_of_something_else_is_refused_and_nothing_changes(arm3, tmp_path)
     path = tmp_path / 'learnt.yaml'
     learnt(arm3).save(path)
     for robot, gains, reason in (
-            (replace(arm3, name='other'), AdaptationGains(), 'not of'),
+            (replace(arm3, name='other'), AdaptationGains(), 'must be of the robot'),
             (with_scaled_masses(arm3, 1.1), AdaptationGains(), 'another model'),
             (arm3, AdaptationGains(terms=('viscous',)), 'too many'),
             (arm3, AdaptationGains(terms=('viscous', 'coulomb', 'offset')), 'no '),
@@ -108,7 +108,7 @@ def test_files_that_cannot_be_are_refused(arm3, tmp_path):
     with pytest.raises(FileError, match='folder'):
         law.save(tmp_path / 'none' / 'f.yaml')
     law.estimate[3] = np.nan
-    with pytest.raises(ParameterError, match='upper/mz is not finite'):
+    with pytest.raises(ParameterError, match='upper/mz must be finite'):
         law.save(tmp_path / 'f.yaml')
     assert not list(tmp_path.iterdir())
 

@@ -71,7 +71,7 @@ def test_names_that_are_none_are_refused_with_near_ones(arm3, known):
 
 
 def test_an_arm_of_which_all_is_known_has_nothing_to_learn(arm3):
-    with pytest.raises(ControlError, match='nothing to learn'):
+    with pytest.raises(ControlError, match='must not include every parameter'):
         constraints(arm3, PartialKnowledge(links=arm3.body_names))
     with pytest.raises(ParameterError, match='must be names'):
         PartialKnowledge(links=(3,))

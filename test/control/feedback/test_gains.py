@@ -43,7 +43,7 @@ def test_a_gain_that_may_be_zero_may_not_be_negative(gains, name, value):
 def test_a_frequency_whose_square_vanishes_is_refused(name, value):
     with pytest.raises(ParameterError, match=f'{name} must be') as caught:
         AdaptationGains(**{name: value})
-    assert 'switch adaptation off' in caught.value.remedy
+    assert 'disable adaptation' in caught.value.remedy
     assert getattr(AdaptationGains(**{name: SLOWEST}), name) == SLOWEST
 
 
@@ -162,7 +162,7 @@ def test_a_prediction_error_corrected_too_fast_is_refused_with_what_is_not():
 
 def test_states_too_far_apart_to_be_learnt_from_at_all_are_refused_with_what_is_not():
     slow = FeedbackGains(bandwidth=40.0, error_rate=8.0)
-    with pytest.raises(ControlError, match=r'longest_step is 0\.015 s, too short to learn from '
+    with pytest.raises(ControlError, match=r'longest_step is 0\.015 s, too short for '
                                            r'states that come every 0\.02 s') as caught:
         check_gains(slow, AdaptationGains(frequency=20.0, composite=1.0), period=0.02, delay=0.001)
     assert 'set it to 0.04 s' in caught.value.remedy

@@ -377,7 +377,7 @@ def test_gains_may_not_be_older_than_the_arm_allows(kind):
     """In 0.2 s a wrist at half its speed is somewhere else, and the gain it then has unstable."""
     arm7 = Robot.from_urdf(shipped_robots()['arm7'])
     law_of(arm7, gain=kind, schedule=Schedule(update_period=0.05))
-    with pytest.raises(ControlError, match='too long for a fast arm') as caught:
+    with pytest.raises(ControlError, match='too long for this arm') as caught:
         law_of(arm7, gain=kind, schedule=Schedule(update_period=0.2))
     assert caught.value.subject == 'update_period' and '0.01 s' in caught.value.remedy
 

@@ -60,7 +60,7 @@ def test_no_message_with_all_joints():
 def test_joints_of_several_messages_or_twice_in_one():
     collector = JointStateCollector(('a', 'c'), {'other': 'c'})
     collector.take('/states', [message(0), message(1, ('other', 'd'))])
-    with pytest.raises(RecordingError, match='in no message together'):
+    with pytest.raises(RecordingError, match='exactly once'):
         collector.log('here')
     collector = JointStateCollector(('a', 'b'), {})
     collector.take('/states', [message(0, ('a', 'b', 'a'), (0, 1, 2), (0, 1, 2))])

@@ -71,7 +71,7 @@ def test_rows_without_numbers_out_of_order_and_twice_do_no_harm():
 @pytest.mark.parametrize('periods', [Periods(FIRST, DURATION, 1),
                                      Periods(FIRST + 10**15, DURATION, COUNT)])
 def test_less_than_two_periods_are_refused(periods):
-    with pytest.raises(RecordingError, match='whole period'):
+    with pytest.raises(RecordingError, match='complete period'):
         average(recorded(), periods)
 
 
