@@ -174,7 +174,7 @@ class GraphSnapshot:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no visible nodes."""
+        """Whether no node is visible."""
         return not self.visible
 
     @property
