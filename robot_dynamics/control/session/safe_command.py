@@ -140,11 +140,8 @@ class SafeMotion:
         """
         rate = min(self._damping_rate, SAFE_MARGIN / (0.5 * self._period + max(age, 0.0)))
         decayed = self._decayed(rate * dt if self.level is SafeLevel.FULL else 0.0)
-        # A velocity that nothing confirms must fall as the damping makes it.
-        most = np.maximum(np.abs(self._known) * np.exp(-0.5 * rate * dt), REST_SHARE * self._speed)
         self._brakes = True
         self._known = np.where(lies == BOTH, decayed, _trusted(v, slope, lies))
-        np.clip(self._known, -most, most, out=self._known, where=lies == POSITION)
         self.q[:] = np.where(lies >= POSITION, self.q + self._known * dt, q)
         self._judge()
         share = rate / self._damping_rate if self.level is SafeLevel.FULL else 0.0

@@ -43,16 +43,15 @@ def test_a_wrong_signal_damps_nothing(motion):
     assert decayed == pytest.approx([2.0 * np.exp(-RATE * PERIOD), 0.0])
 
 
-def test_a_velocity_that_nothing_confirms_must_fall(motion):
-    """A drifting encoder: the velocity is right, or it is stuck and would push for ever."""
-    lies, v = np.array([POSITION, NONE]), np.array([2.0, 0.0])
-    motion.begin(Q, v, np.zeros(2), lies)
-    for _ in range(500):
-        motion.update(Q + 1.0, v, np.zeros(2), lies, PERIOD, 0.0)
-    assert 0.0 < motion.v[0] < 0.05
-    # Gravity follows the velocity, not the position that drifts.
-    assert motion.q[0] == pytest.approx(Q[0] + 2.0 / (0.5 * RATE), abs=0.05)
-    assert motion.q[1] == Q[1] + 1.0
+def test_a_position_that_drifts_is_replaced_by_the_integral_of_the_velocity(motion):
+    lies = np.array([POSITION, NONE])
+    motion.begin(Q, np.zeros(2), np.zeros(2), lies)
+    for k in range(500):
+        v = np.array([0.1, 0.0])
+        motion.update(Q + 0.01 * k, v, np.array([5.1, 0.0]), lies, PERIOD, 0.0)
+    assert motion.v[0] == pytest.approx(0.1)
+    assert motion.q[0] == pytest.approx(Q[0] + 0.1 * 500 * PERIOD)
+    assert motion.q[1] == Q[1] + 0.01 * 499
 
 
 @pytest.mark.parametrize('age', [0.0, 0.01, 0.04, 0.12, 1.0])
