@@ -141,7 +141,7 @@ def test_what_only_a_machine_that_stood_still_explains_is_counted_and_no_finding
 
 def test_missing_copies_are_counted_where_the_machine_stood_still(records):
     del records.commands[-2:]
-    assert found(records, '3 commands after the loss')
+    assert found(records, '3 equal commands at the end, not 5')
     records.waits = waits(overslept=at(SAFE, 900))
     verdict = assess(records, REQUIREMENTS, ())
     assert (verdict.findings, verdict.stalls) == ([], 1)
@@ -185,11 +185,45 @@ def test_no_safe_command_is_found(records):
 
 
 def test_copies_are_counted_and_compared(records):
-    assert found(replace(records, commands=records.commands[:-1]), '4 commands after the loss')
-    more = [*records.commands, received_command(1500 * MS, len(records.commands))]
-    assert found(replace(records, commands=more), '6 commands after the loss')
+    assert found(replace(records, commands=records.commands[:-1]), '4 equal commands')
+    for effort, count in ((CARRIES, 6), ((3.0, -4.1), 1)):
+        more = [*records.commands, received_command(1500 * MS, len(records.commands), effort)]
+        assert findings(replace(records, commands=more)) == [
+            f'{count} equal commands at the end, not 5', '395 ms between safe commands']
     records.commands[-2] = replace(records.commands[-2], effort=(3.0, -4.1))
-    assert found(records, 'copies of the safe command differ')
+    assert found(records, '1 equal commands')
+
+
+def braked(records, milliseconds, *, copies=COPIES):
+    """The records with so many ms of braking before the copies of the last command."""
+    count = len(records.commands) - COPIES
+    efforts = [(3.0 - 2.0 / (1 + k), -4.0) for k in range(milliseconds // 2)]
+    commands = [received_command(SAFE + 2 * MS * k, count + k, effort)
+                for k, effort in enumerate([*efforts, *[CARRIES] * copies])]
+    return replace(records, commands=[*records.commands[:count], *commands])
+
+
+def test_the_arm_may_be_braked_before_the_copies(records):
+    verdict = assess(braked(records, 300), REQUIREMENTS, ())
+    assert verdict.findings == []
+    # It is the first of them that has to come in time.
+    assert verdict.losses[0].reaction == pytest.approx(0.101)
+    assert found(braked(later(records, 4 * MS), 0, copies=4), '4 equal commands')
+
+
+def test_braking_has_an_end(records):
+    records.end = 3990 * MS
+    assert findings(braked(records, 990)) == []
+    assert found(braked(records, 1020), 'the arm is braked for 1.02 s')
+    records.waits = [*waits(), *(replace(wait, time=wait.time + 2000 * MS) for wait in waits())]
+    assert found(braked(records, 300, copies=0), '1 equal commands')
+
+
+def test_braking_that_new_states_cut_short_is_not_judged(records):
+    cut = braked(records, 300, copies=0)
+    cut.states.append(Relayed(cut.commands[-1].published + MS, Belief.GOOD, POSE))
+    cut.end = cut.states[-1].time + 60 * MS
+    assert findings(cut) == []
 
 
 def test_copies_that_new_states_cut_short_are_not_counted(records):
@@ -202,7 +236,7 @@ def test_copies_that_new_states_cut_short_are_not_counted(records):
 def test_an_answer_that_the_machine_has_kept_back_is_none_of_the_copies(records):
     records.commands[-COPIES - 1] = received_command(
         LAST + 60 * MS, len(records.commands) - COPIES - 1, (1.0, 1.0))
-    assert len(findings(records)) == 3
+    assert found(records, '41 ms between safe commands')
     records.waits = waits(controller=lambda time: min(max(time - LAST, 0), 55 * MS))
     assert findings(records) == []
 
@@ -247,7 +281,7 @@ def test_bad_states_are_no_sign_of_life(records):
     number = len(records.commands)
     records.commands[-COPIES:] = [received_command(state.time + MS, number + k)
                                   for k, state in enumerate(bad)]
-    assert found(records, 'commands after the loss, not 5')
+    assert found(records, 'equal commands at the end, not 5')
 
 
 @pytest.mark.parametrize('belief', [Belief.OPEN, Belief.GOOD])

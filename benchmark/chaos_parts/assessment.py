@@ -4,8 +4,9 @@
 - Every command has as many values as the arm has joints, all finite, none beyond the limit
   that the URDF states.
 - When states that have to be believed stop, a safe command is heard within ``state_timeout``
-  and one period: the effort that carries the arm where it was last seen, so many times over,
-  and then nothing until there are states again.
+  and one period. The arm is braked for a while; then the effort that carries it where it was last
+  seen is sent a fixed number of times, the same each time, and nothing until there are states
+  again.
 
 The time is that between the publication of the last good state and the publication of the
 safe command, on one steady clock. What the machine takes of it is measured as well and not
@@ -45,8 +46,8 @@ _CARRIES = 0.02
 _GOOD_BEFORE = 300_000_000
 #: A state is taken up within this, or never; and nothing is learnt for so long after a loss. ns.
 _SEEN, _TOLD = 50_000_000, 700_000_000
-#: The copies of a safe command are published within this. ns.
-_ALL_COPIES = 50_000_000
+#: Safe commands follow each other within this, and the arm is braked for so long at most. ns.
+_NEXT_COMMAND, _LONGEST_BRAKING = 30_000_000, 1_000_000_000
 
 
 def assess(records: Records, requirements: Requirements, absences: Sequence[Interval]) -> Verdict:
@@ -169,15 +170,28 @@ def _assess_loss(records: Records, requirements: Requirements, begin: Relayed, e
         _find(records, begin.time, first.published, loss.own - bound, verdict,
               f'the safe command came {1e3 * loss.reaction:.1f} ms after the last good state, of '
               f'which {1e3 * loss.own:.1f} are its own; {1e3 * bound:.1f} are allowed')
-    had = end - first.published - records.taken(first.published, end)
-    if len(said) > requirements.copies:
-        verdict.findings.append(f'{len(said)} commands after the loss, not {requirements.copies}')
-    elif len(said) < requirements.copies and had >= _ALL_COPIES:
-        _find(records, first.published, end, 1e-9 * (had - _ALL_COPIES), verdict,
-              f'{len(said)} commands after the loss, not {requirements.copies}')
-    if any(command.effort != first.effort for command in said):
-        verdict.findings.append('the copies of the safe command differ')
-    _assess_safe_effort(requirements, records, begin, end, first, verdict)
+    last = said[-1]
+    copies = next((k for k, command in enumerate(reversed(said)) if command.effort != last.effort),
+                  len(said))
+    text = f'{copies} equal commands at the end, not {requirements.copies}'
+    silence = end - last.published - records.taken(last.published, end)
+    if copies > requirements.copies:
+        verdict.findings.append(text)
+    elif copies < requirements.copies and silence >= _NEXT_COMMAND:
+        _find(records, last.published, end, 1e-9 * (silence - _NEXT_COMMAND), verdict, text)
+    for before, after in pairwise(said):
+        pause = after.published - before.published \
+            - records.taken(before.published, after.published) - _NEXT_COMMAND
+        if pause > 0:
+            _find(records, before.published, after.published, 1e-9 * pause, verdict,
+                  f'{1e-6 * (after.published - before.published):.0f} ms between safe commands')
+    braking = said[-copies].published - first.published
+    late = braking - records.taken(first.published, last.published) - _LONGEST_BRAKING
+    if late > 0:
+        _find(records, first.published, last.published, 1e-9 * late, verdict,
+              f'the arm is braked for {1e-9 * braking:.2f} s')
+    if copies > 1:  # a single one may be the last that was heard of those that brake
+        _assess_safe_effort(requirements, records, begin, end, last, verdict)
 
 
 def _is_late_answer(records: Records, requirements: Requirements, begin: Relayed,

@@ -20,7 +20,7 @@ class Requirements:
     state_timeout, period : float
         s.
     copies : int
-        How often the safe command is sent.
+        How often the last safe command is sent, after those that brake the arm.
     gravity : callable
         Takes a pose, shape (n,), and the parameter estimates last heard or None; returns
         the efforts that may be said to carry the arm there, each of shape (n,).

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from . import faults, scenarios_of_operators, scenarios_of_processes
@@ -12,6 +13,9 @@ from .faults import Fault
 from .rig import Setup
 from .scenario_system import ScenarioSystem
 from .states import CORRUPTIONS, Belief
+
+#: A controller that was held up for longer may not have heard of a second publisher yet. s.
+_HELD_UP = 0.1
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,21 @@ def _message_scenarios() -> Iterator[Scenario]:
     yield _fault('a joint jumps for good', lambda chance: faults.Moved(
         chance, chance.choice((-1.0, 1.0)) * chance.uniform(0.8, 2.5)), 0.2, 1.5, passes=False)
     for kind in ('zero', 'frozen', 'near', 'same'):
-        yield _fault(f'second publisher: {kind}',
-                     lambda chance, kind=kind: faults.SecondPublisher(kind), 0.5, 1.5,
-                     passes=False)
+        yield Scenario(f'second publisher: {kind}', partial(_second_publisher, kind), passes=False)
     for kind, (_, belief) in CORRUPTIONS.items():
         yield _fault(f'spoilt: {kind}', lambda chance, kind=kind: faults.Corrupt(
             chance, kind, chance.choice((1.0, 1.0, chance.uniform(0.1, 0.9)))), 0.15, 1.0,
             passes=belief is not Belief.OPEN)
+
+
+def _second_publisher(kind: str, tested: ScenarioSystem) -> None:
+    """Let a second publisher act for a time; the controller must not follow its reference then."""
+    tested.link.set_fault(faults.SecondPublisher(kind))
+    tested.wait(tested.chance.uniform(0.5, 1.5))
+    status = tested.link.status()
+    if status.mode == 'tracking' and status.held_up < _HELD_UP:
+        tested.findings.append(f'{status.mode} with a second publisher of joint states')
+    tested.link.set_fault(Fault())
 
 
 def _late(chance: Random, seconds: float) -> Fault:

@@ -25,10 +25,10 @@ NODES = (*CONTROLLER_NODES, 'command_guard', 'inverse_dynamics', 'reference')
 #: then apply to every controller that the file does not name.
 DRIVER_PARAMETERS = frozenset((
     'rate', 'spin', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
-    'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_rate_limit',
-    'state_publishers', 'state_timeout', 'state_skew', 'max_age', 'max_future',
-    'velocity_cutoff', 'safe_command', 'safe_command_count', 'resume_after',
-    'deactivate_effort_controller', 'stop_service'))
+    'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_limit_share',
+    'effort_rate_limit', 'delay', 'state_publishers', 'state_timeout', 'state_skew', 'max_age',
+    'max_future', 'velocity_cutoff', 'safe_command', 'safe_command_count', 'states_lost',
+    'resume_after', 'deactivate_effort_controller', 'stop_service'))
 
 #: Default and text of the launch arguments for a driver, beside those of a system.
 HARDWARE_ARGUMENTS = {

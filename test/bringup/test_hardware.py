@@ -15,7 +15,17 @@ from robot_dynamics.bringup.hardware import (
 )
 from robot_dynamics.bringup.launching.actions import find_package, require_packages
 from robot_dynamics.bringup.system import System
+from robot_dynamics.control import (
+    AdaptationGains,
+    ComputedTorqueController,
+    FeedbackGains,
+    FeedforwardLQController,
+    GuidingController,
+    PDGravityController,
+)
+from robot_dynamics.control.feedback.gains import check_gains
 from robot_dynamics.errors import BringupError, UnknownNameError
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,8 +63,25 @@ def test_the_defaults_written_out_are_the_defaults():
     pytest.importorskip('rclpy', reason='the tables of parameters need rclpy')
     from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS
     defaults = {row.name: row.default for row in CONTROLLER_PARAMETERS}
-    for name, value in load_hardware('ros2_control')['adaptive_controller'].items():
+    written = load_hardware('ros2_control')['adaptive_controller']
+    differs = {'delay': 0.005, 'effort_limit_share': 0.7}
+    assert {name: written.pop(name) for name in differs} == differs
+    for name, value in written.items():
         assert defaults[name] == value, name
+
+
+@pytest.mark.parametrize('name', sorted({*NAMES} - {'gazebo'}))
+def test_a_real_arm_answers_late_and_is_not_as_strong_as_it_could_be(name):
+    """A command acts a period later at the earliest; every law accepts its default gains then."""
+    parameters = load_hardware(name)['adaptive_controller']
+    period, delay = 1.0 / parameters['rate'], parameters['delay']
+    assert delay >= period
+    assert 0.0 < parameters['effort_limit_share'] < 1.0
+    check_gains(FeedbackGains(), AdaptationGains(), period=period, delay=delay)
+    robot = Robot.from_urdf('arm7')
+    for law in (ComputedTorqueController, PDGravityController, FeedforwardLQController,
+                GuidingController):
+        law(robot, period=period, delay=delay)
 
 
 def test_groups_are_part_of_names(tmp_path):

@@ -301,6 +301,66 @@ def test_two_publishers_of_joint_states_are_one_too_many(controller, arm, observ
     assert other.topic_name == '/joint_states'
 
 
+@pytest.mark.parametrize('style', ['single', 'waitset', 'events'])
+def test_a_second_publisher_that_appears_while_tracking_makes_it_safe(controller, arm, observer,
+                                                                      make_node, gravity, style):
+    status = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
+    running = controller(spin=style, resume_after=20)
+    track(arm)
+    node = make_node('other_driver')
+    other = node.create_publisher(JointState, 'joint_states', qos.state())
+    assert arm.tell(30.0, lambda: other.get_subscription_count() > 0)
+    appeared: list[float] = []
+
+    def both() -> bool:
+        appeared.append(time.monotonic())
+        # A little beside the true pose: nothing else finds that.
+        other.publish(arm.state(position=(POSE + 0.002).tolist()))
+        return arm.is_in('safe')
+
+    assert arm.tell(30.0, both)
+    assert time.monotonic() - appeared[0] < 1.0
+    # Only the arm itself is answered, or where states cannot be told apart (events) none is;
+    # nothing ends it but an activation without the other.
+    arm.tell(1.0, lambda: both() and False)
+    assert arm.is_in('safe')
+    np.testing.assert_allclose(arm.received[-1][1], gravity,
+                               atol=0.1 if style == 'events' else 1e-6)
+    assert arm.tell(20.0, lambda: both() and any(
+        'another publisher: /joint_states has 2 publishers, not 1: /observer, /other_driver'
+        in item.message for array in status for item in array.status))
+    assert change(observer, Transition.TRANSITION_DEACTIVATE)
+    assert not change(observer, Transition.TRANSITION_ACTIVATE, arm)
+    node.destroy_publisher(other)
+    assert arm.tell(20.0, lambda: observer.node.count_publishers('/joint_states') == 1)
+    assert change(observer, Transition.TRANSITION_ACTIVATE, arm)
+    track(arm)
+    assert 'Traceback' not in running.stop()[2]
+
+
+def test_an_arm_in_degrees_is_not_taken_over_and_the_reason_is_shown(controller, arm, observer):
+    status = observer.collect(DiagnosticArray, '/diagnostics', DEEP)
+    running = controller()
+    degrees = np.degrees(POSE).tolist()
+    assert arm.tell(60.0, lambda: any(
+        item.name == f'{NODE}: state' and item.level == b'\x01'
+        and 'outside its limits' in item.message
+        for array in status for item in array.status), position=degrees)
+    assert arm.is_in('waiting') and arm.received == []
+    assert 'waiting: joint' in running.stop()[2]
+
+
+def test_an_arm_whose_torque_reading_is_reversed_is_not_taken_over(controller, arm, gravity):
+    running = controller()
+    assert arm.tell(60.0, lambda: arm.is_in('waiting'), effort=(-gravity).tolist())
+    arm.tell(1.0, effort=(-gravity).tolist())
+    assert arm.is_in('waiting') and arm.received == []
+    assert 'change the sign of effort_scale' in running.stop()[2]
+    running = controller(effort_scale=[-1.0])
+    arm.modes.clear()
+    assert arm.tell(60.0, lambda: arm.is_in('holding'), effort=(-gravity).tolist())
+
+
 def test_a_second_controller_does_not_interfere(controller, arm, observer, make_node):
     make_node('other_controller').create_publisher(
         Float64MultiArray, 'effort_controller/commands', qos.command())

@@ -9,10 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from robot_dynamics.bringup.doctor.findings import CheckResult, note, ok, warning
+import numpy as np
+
+from robot_dynamics.bringup.doctor.findings import CheckResult, error, note, ok, warning
+from robot_dynamics.bringup.doctor.joint_states import RATE_TOLERANCE
 from robot_dynamics.bringup.warmup import import_kernels
 from robot_dynamics.dynamics.kernels.cache import outlives_process
 from robot_dynamics.dynamics.warmup import kernels_ahead
+from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot
 
 #: Share of all cores in use above which a loop has to wait.
 FULL = 0.85
@@ -20,6 +24,9 @@ FULL = 0.85
 SATURATED = 0.85
 #: Share taken by other guests of the host that affects a loop.
 STOLEN = 0.02
+#: Share of cycles that a controller may miss, or answer half a period late; and the longest time
+#: from one answer to the next, in which the last effort goes on acting, s.
+MISSED, LONGEST_PERIOD = 0.02, 0.02
 
 _MODULE = 'robot_dynamics.nodes.'
 _GOVERNOR = Path('/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor')
@@ -68,6 +75,46 @@ def check_machine(state: MachineState, domain: int | None = None) -> list[CheckR
     processes = [process for process in state.processes
                  if domain is None or process.domain in (None, domain)]
     return [*_check_load(state), *_check_processes(processes), *check_kernels(state)]
+
+
+def check_cycles(graph: GraphSnapshot) -> list[CheckResult]:
+    """Check that controllers answer every state in time, where time is not simulated.
+
+    What is an error for a real arm is a warning for a simulated one, which takes no harm. States
+    that come at another rate than expected are not missed cycles.
+    """
+    is_simulated = any(node.base_name == 'simulated_arm' for node in graph.nodes)
+    sent = _rate_of_states(graph)
+    results = []
+    for node in graph.controllers:
+        loop = next((status.values for status in graph.statuses
+                     if status.name == f'{node.base_name}: loop'), {})
+        try:
+            rate, worst, late = (float(loop[key]) for key in (
+                'rate [Hz]', 'worst period [ms]', 'late cycles'))
+        except (KeyError, ValueError):  # not active, simulated time, or another program's item
+            continue
+        wanted = (node.parameters or {}).get('rate', rate)
+        if sent is not None and abs(sent / wanted - 1.0) > RATE_TOLERANCE:
+            continue
+        longest = max(1e3 * LONGEST_PERIOD, 1500.0 / wanted)
+        if rate >= (1.0 - MISSED) * wanted and late <= MISSED * wanted and worst <= longest:
+            continue
+        make = warning if is_simulated else error
+        results.append(make('processor', f'is not fit for {node.base_name} at {wanted:g} Hz: '
+                            f'{rate:.0f} Hz, {late:.0f} cycles late within a second, the longest '
+                            f'period {worst:.3g} ms', 'the last effort goes on acting meanwhile: '
+                            'stop other programs, give the controller a core of its own '
+                            '(taskset) and a real-time priority (chrt -f), set spin to waitset, '
+                            'or lower rate and effort_limit_share'))
+    return results
+
+
+def _rate_of_states(graph: GraphSnapshot) -> float | None:
+    """Rate of joint states by their stamps, Hz, however many were lost; None where unknown."""
+    stamps = [sample.stamp for sample in graph.states if sample.stamp]
+    period = float(np.median(np.diff(stamps))) if len(stamps) > 2 else 0.0
+    return 1e9 / period if period > 0.0 else None
 
 
 def check_kernels(state: MachineState) -> list[CheckResult]:

@@ -66,6 +66,8 @@ REASONS = {
     Cause.MOVES_AGAINST.value: 'check the wiring and the sign of the effort of this joint, and '
                                'the order of joints in the effort controller; then '
                                f'{_RESTART}',
+    Cause.MORE_PUBLISHERS.value: 'stop the other publishers, see joint states above; where all of '
+                                 f'them are right set state_publishers; then {_RESTART}',
     Cause.CONTROLLER_STOPS.value: 'its log has the reason: check the arm and its payload; then '
                                   f'{_RESTART}',
     Cause.CONTROLLER_FAILED.value: 'its log names the joint; correct the model or the gains',

@@ -23,7 +23,12 @@ from robot_dynamics.bringup.doctor.findings import (
     warning,
 )
 from robot_dynamics.bringup.doctor.joint_states import check_joint_states
-from robot_dynamics.bringup.doctor.machine import MachineState, MachineWatch, check_machine
+from robot_dynamics.bringup.doctor.machine import (
+    MachineState,
+    MachineWatch,
+    check_cycles,
+    check_machine,
+)
 from robot_dynamics.bringup.doctor.nodes import check_clock, check_commands, check_nodes
 from robot_dynamics.bringup.doctor.requirements import first_controller
 from robot_dynamics.bringup.doctor.robot import (
@@ -96,7 +101,10 @@ def check_snapshot(graph: GraphSnapshot, machine: MachineState, environment: Map
     """Check a snapshot of a system; `found` are notes on its domain."""
     shell = Section('this shell', (
         *check_environment(environment, os.path.isfile, graph.middleware), *found))
-    hardware = Section('this machine', tuple(check_machine(machine, graph.domain)))
+    missed = check_cycles(graph)
+    hardware = Section('this machine', (*missed, *(
+        result for result in check_machine(machine, graph.domain)
+        if not (missed and result.subject == 'processor' and result.level is Level.OK))))
     place = f', namespace /{graph.namespace.strip("/")}' if graph.namespace.strip('/') else ''
     count = len(graph.visible)
     subject = f'domain {graph.domain}{place}: {count} node{"" if count == 1 else "s"}, ' \

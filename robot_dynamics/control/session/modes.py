@@ -59,6 +59,7 @@ class Cause(Enum):
     POSITION_JUMPED = 'a position jumped for good'
     NOT_FOLLOWING = 'a joint does not follow its reference'
     MOVES_AGAINST = 'a joint moves against its command'
+    MORE_PUBLISHERS = 'joint states have another publisher'
     CONTROLLER_FAILED = 'the controller failed'
     CONTROLLER_STOPS = 'the controller requests a stop'
 

@@ -36,6 +36,9 @@ ENERGY_SHARE, ENERGY_SPEED = 0.2, 0.3
 REST_SHARE = 0.02
 #: States in a row with too much energy before the next level.
 JUDGED_STATES = 5
+#: Longest time for which an arm without states is braked, and time in which its effort falls to
+#: zero after that where it is released. s.
+LONGEST_BRAKING, RELEASE_TIME = 1.0, 1.0
 
 
 class SafeKind(Enum):
@@ -57,6 +60,15 @@ class SafeKind(Enum):
             raise ParameterError('must be one of ' + ', '.join(kind.value for kind in cls)
                                  + f', got {name!r}', subject='safe_command',
                                  remedy='choose the kind that suits the drives') from None
+
+
+class StatesLost(Enum):
+    """What a braked arm without states is left with; the value is its name in parameters."""
+
+    #: Gravity at the last pose, for drives that go on with the last command.
+    HOLD = 'hold'
+    #: No effort, within `RELEASE_TIME`: for an arm with brakes, or one that cannot fall.
+    RELEASE = 'release'
 
 
 class SafeLevel(Enum):
@@ -86,6 +98,8 @@ class SafeMotion:
         m/s.
     level : SafeLevel
         What is left of the safe command.
+    share : float
+        Share of the safe command of an arm that is released.
 
     Examples
     --------
@@ -108,8 +122,9 @@ class SafeMotion:
         self.level = SafeLevel.FULL
         #: Joints without effort.
         self.released: BoolArray = np.zeros(n, dtype=np.bool_)
+        self.share = 1.0
         self._energy, self._in_row = 0.0, 0
-        self._brakes = False
+        self._coasted, self._brakes = 0.0, False
         #: Share of the damping that the last command had.
         self._acting = np.ones(n)
 
@@ -123,6 +138,7 @@ class SafeMotion:
         self.v[:] = self._known
         self.released[:] = False
         self.level, self._in_row, self._brakes = SafeLevel.FULL, 0, False
+        self.share, self._coasted = 1.0, 0.0
         self._energy = self._kinetic_energy()
 
     def update(self, q: FloatArray, v: FloatArray, slope: FloatArray, lies: IntArray, dt: float,
@@ -138,6 +154,7 @@ class SafeMotion:
         dt, age : float
             Time since the state before, and its age. s.
         """
+        self.share, self._coasted = 1.0, 0.0
         rate = min(self._damping_rate, SAFE_MARGIN / (0.5 * self._period + max(age, 0.0)))
         decayed = self._decayed(rate * dt if self.level is SafeLevel.FULL else 0.0)
         self._brakes = True
@@ -150,14 +167,22 @@ class SafeMotion:
     def coast(self, dt: float) -> bool:
         """Continue without a state for some time, s; return whether the arm is at rest by then.
 
-        The first time it counts from the last state, when nothing braked the arm yet.
+        The first time it counts from the last state, when nothing braked the arm yet. After
+        `LONGEST_BRAKING` it is taken to be at rest.
         """
         if self._brakes:
             self._known = self._decayed(self._damping_rate * dt)
         self._brakes = True
+        self._coasted += dt
         self.q += self._known * dt
         self.v[:] = self._known if self.level is SafeLevel.FULL else 0.0
-        return bool(np.all(np.abs(self._known) <= REST_SHARE * self._speed))
+        return self._coasted > LONGEST_BRAKING \
+            or bool(np.all(np.abs(self._known) <= REST_SHARE * self._speed))
+
+    def release(self, dt: float) -> bool:
+        """Reduce the effort for some time, s; return whether it is zero by then."""
+        self.share = max(0.0, self.share - dt / RELEASE_TIME)
+        return self.share == 0.0
 
     def note_limits(self, wanted: FloatArray, sent: FloatArray) -> None:
         """Note that limits reduced the damping, shape (n,) both, N m or N: it brakes less."""
@@ -210,6 +235,7 @@ class SafeCommand:
             self._effort -= self._controller.safe_effort(q, self._still)
         if motion:
             self._effort[motion.released] = 0.0
+            self._effort *= motion.share
         return self._effort
 
 

@@ -29,6 +29,7 @@ from robot_dynamics.control.session.safe_command import (
     SafeKind,
     SafeLevel,
     SafeMotion,
+    StatesLost,
 )
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.session.stop_motion import StopMotion
@@ -58,6 +59,11 @@ LASTING_JUMPS = 5
 SAME_PLACE = 0.1
 #: How far outside the limits of the description an arm may be when control begins. rad or m.
 OUTSIDE = 0.2
+#: Speed up to which an arm is at rest when control begins. rad/s or m/s.
+AT_REST = 0.1
+#: Gravity at some joint, as a share of its limit, from which on reported efforts are compared with
+#: it; and their correlation with it below which they oppose it.
+MUCH_GRAVITY, OPPOSES = 0.05, -0.5
 #: How long obedience is checked after control has begun to follow. s.
 OBEDIENCE_TIME = 0.5
 #: Shortest state timeout, in periods: a state that comes a little late is not lost.
@@ -83,7 +89,9 @@ class SessionSettings:
     safe_kind : SafeKind
         Kind of the safe command.
     safe_repeats : int
-        Number of safe commands sent when joint states have stopped.
+        Number of equal safe commands sent when joint states have stopped and the arm is braked.
+    states_lost : StatesLost
+        What the arm is left with then.
     max_tracking_error : float
         Largest distance of the arm from its reference. rad or m.
     max_overruns : int
@@ -100,6 +108,7 @@ class SessionSettings:
     resume_after: int | None = None
     safe_kind: SafeKind = SafeKind.GRAVITY
     safe_repeats: int = 5
+    states_lost: StatesLost = StatesLost.HOLD
     max_tracking_error: float = 0.5
     max_overruns: int = 10
 
@@ -379,6 +388,18 @@ class ControlSession:
             return None
         return self._repeat_safe(now)
 
+    def distrust_states(self, detail: str) -> None:
+        """Go safe because states come from more publishers than the arm has.
+
+        `on_tick` brakes the arm from now on, until states of the arm alone agree with each other;
+        those of others must not come to `on_joint_state`. A later call changes the detail only.
+        """
+        if self.mode in _ACTIVE:
+            self._go_safe(Cause.MORE_PUBLISHERS, detail)
+            self._last_good = -math.inf
+        elif self.mode is Mode.SAFE and self.cause is Cause.MORE_PUBLISHERS:
+            self.reason = f'{self.cause.value}: {detail}'
+
     def stop(self, reason: str) -> Command | None:
         """End the session and return the safe command, to be sent several times.
 
@@ -496,9 +517,9 @@ class ControlSession:
         finding = self._supervise()
         is_fast = self._speed_guard.is_fast(self.supervisor.speed)
         if self.mode is Mode.WAITING:
-            outside = self._outside_limits()
-            if outside:
-                self.reason = outside
+            refusal = self._outside_limits() or self._opposes_gravity()
+            if refusal:
+                self.reason = refusal
             else:
                 self._begin_holding()
         elif self.mode is Mode.SAFE:
@@ -572,6 +593,31 @@ class ControlSession:
         return (f'{self.robot.joint_names[joint]} is at {pose[joint]:.4g} {self._units[joint]}, '
                 f'outside its limits {limits.lower[joint]:.4g} to {limits.upper[joint]:.4g}; '
                 'check that the driver reports SI units, or move the arm inside')
+
+    def _opposes_gravity(self) -> str:
+        """Reason that reported efforts have the wrong sign, empty without one.
+
+        At rest they have to hold the arm, unless brakes or something below it do so.
+        """
+        monitor, limit = self.monitor, self.limiter.limit
+        if not self.gate.compares_efforts or np.any(np.abs(monitor.v) > AT_REST):
+            return ''
+        sent = self.controller.safe_effort(monitor.q, np.zeros(self.robot.n))
+        # What the hardware adds has been updated by the line above.
+        added = self.limiter.hardware_gravity
+        needed = sent + added
+        reported = self.gate.as_sent(monitor.q, monitor.effort) + added
+        # As shares of the limits: a reading beyond them shows a sign and no more.
+        share = np.clip(needed / limit, -1.0, 1.0)
+        product = np.clip(reported / limit, -1.0, 1.0) * share
+        # Written so that NaN, an effort that is not reported, does not oppose.
+        if not (np.abs(share).max() > MUCH_GRAVITY and product.sum() < OPPOSES * share @ share):
+            return ''
+        joint = int(np.argmin(product))
+        return (f'{self.robot.joint_names[joint]} reports an effort of {reported[joint]:.3g}, and '
+                f'gravity needs {needed[joint]:.3g}: the driver counts efforts with the other '
+                'sign; change the sign of effort_scale (-1.0 where it is empty), or correct '
+                'gravity and joint axes of the description')
 
     def _begin_holding(self) -> None:
         monitor = self.monitor
@@ -669,11 +715,20 @@ class ControlSession:
         return command
 
     def _repeat_safe(self, now: float) -> Command | None:
-        """Safe command where the state of the arm is unknown: brake it, then hold it."""
+        """Safe command where the state of the arm is unknown: brake it, then hold or release it.
+
+        The last one is repeated, the same each time.
+        """
         dt, self._last_sent = now - self._last_sent, now
+        # Written so that braking ends also by a clock that is NaN.
+        longest = self.settings.state_timeout
+        step = dt if 0.0 <= dt <= longest else longest
         safe = self._safe_motion
-        if not safe.coast(min(dt, self.settings.state_timeout)):
-            return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)
+        if self._repeats_left == self.settings.safe_repeats:
+            if not safe.coast(step):
+                return self._command_gate.send_safe(safe.q, safe.v, dt, self._stamp, safe)
+            if self.settings.states_lost is StatesLost.RELEASE and not safe.release(step):
+                return self._send_safe_at_rest(dt)
         self._repeats_left -= 1
         return self._send_safe_at_rest(dt)
 

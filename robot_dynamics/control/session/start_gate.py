@@ -71,8 +71,8 @@ class StartGate:
         self._tolerance = positive('tolerance', tolerance) * limit
         self._settle_time = not_negative('settle_time', settle_time, 's')
         self._still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
-        self._compare_effort = compare_effort
-        self._as_sent = as_sent
+        #: Whether reported efforts can be compared, and the commands they answer to.
+        self.compares_efforts, self.as_sent = compare_effort, as_sent
         self._sent = np.full((count('history', history), limit.size), np.nan)
         self._difference = np.empty_like(self._sent)
         self._effort_before = np.full(limit.size, np.nan)
@@ -100,7 +100,7 @@ class StartGate:
         self._next = 0
         self._count = 0
         self._proven = False
-        self._effort_before[:] = self._as_sent(q, effort)
+        self._effort_before[:] = self.as_sent(q, effort)
         self._still_at[:] = q
         self._still_since = stamp
         self.reason = 'holding the measured pose'
@@ -129,11 +129,11 @@ class StartGate:
             self.reason = self.closed_by
             return False
         settled = stamp - self._still_since >= self._settle_time
-        if not self._compare_effort or np.isnan(effort).any():
+        if not self.compares_efforts or np.isnan(effort).any():
             self._count = 0
             self.reason = 'no effort to compare: waiting for the arm to stay still'
             return settled
-        effort = self._as_sent(q, effort)
+        effort = self.as_sent(q, effort)
         if not self._agrees(effort):
             self._count = 0
             self._proven = False

@@ -33,7 +33,7 @@ SETTLING_TIME = 0.3
 _LEAVING_TIME = 0.5
 #: Longest time until the name of a discovered node is known, and its name until then
 #: (rmw_dds_common). s.
-_NAMING_TIME, _UNNAMED = 1.0, '_NODE_NAME_UNKNOWN_'
+_NAMING_TIME, UNNAMED = 1.0, '_NODE_NAME_UNKNOWN_'
 _PACE = 0.002
 
 
@@ -216,7 +216,7 @@ class CommandClaim:
         while True:
             found = {(info.node_namespace, info.node_name)
                      for info in self._node.get_publishers_info_by_topic(self.topic)}
-            named = {node for node in found if node[1] != _UNNAMED}
+            named = {node for node in found if node[1] != UNNAMED}
             if named == found or time.monotonic() > deadline:
                 return named
             time.sleep(_PACE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES, CommandClaim
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS, make_session
 from robot_dynamics.nodes.controller.services import PayloadServices, StopServices, payload_of
+from robot_dynamics.nodes.controller.state_publishers import StatePublishers
 from robot_dynamics.nodes.controller.trajectory_message import read_trajectory
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import load_robot
@@ -55,7 +56,7 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.spinning import WaitSet
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
-#: Time between two copies of a safe command. s.
+#: Time between two safe commands that answer no state. s.
 _COPY_PERIOD = 0.002
 #: Longest time for the change to the safe command where efforts change slowly. s.
 _LONGEST_WIND_DOWN = 0.5
@@ -67,6 +68,8 @@ _PREPARED_TIME = 10.0
 _DEACTIVATION_TIMEOUT = 1.0
 #: A driver that did not stop the arm is asked again after this time. s.
 _STOP_AGAIN = 1.0
+#: Time between two looks for the nodes that publish joint states beside the arm. s.
+_NAMING_PERIOD = 0.5
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
 
@@ -86,7 +89,7 @@ class EffortControllerNode(ManagedNode):
         self._publishers_made: list[Any] = []
         self._services_made: list[Any] = []
         self._diagnostics: Diagnostics | None = None
-        self._accepted_at = -np.inf
+        self._accepted_at = self._distrusted_at = -np.inf
         #: `CommandClaim`, None while the node is not configured.
         self._commands: Any = None
         #: `Driver`, None while the node is not configured.
@@ -159,7 +162,10 @@ class EffortControllerNode(ManagedNode):
         freeze_garbage()
         topic = self.states_topic(values)
         states = SizeLimitedReader(self, JointState, topic, self._on_joint_state)
-        self.fast.subscribe(JointState, topic, states.read, qos.state(), raw=True)
+        subscription = self.fast.subscribe(JointState, topic, states.read, qos.state(), raw=True,
+                                           with_info=True)
+        self._state_publishers = StatePublishers(
+            self, subscription.topic_name, values['state_publishers'], values['state_timeout'])
         self.fast.alarm(values['state_timeout'], self._on_deadline)
         self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command(),
                             raw=True)
@@ -196,15 +202,12 @@ class EffortControllerNode(ManagedNode):
 
     def why_not_ready(self) -> str | None:
         """Reason that forbids moving the arm, None without one."""
-        topic = self.fast.subscriptions[0][0].topic_name
-        publishers, wanted = self.count_publishers(topic), self.values['state_publishers']
-        if wanted and publishers != wanted:
-            return f'{topic} has {publishers} publishers, not {wanted}'
-        reason = self._commands.why_not_ready() or self._driver.why_not_ready(
-            self._commands.joints, ordered=self._commands.is_ordered)
+        reason = self._state_publishers.why_not_ready() or self._commands.why_not_ready() \
+            or self._driver.why_not_ready(self._commands.joints, ordered=self._commands.is_ordered)
         if reason is not None:
             return reason
         if time.monotonic() - self._accepted_at > self.values['state_timeout']:
+            topic = self.fast.subscriptions[0][0].topic_name
             return f'no complete joint state on {topic}; {self.session.last_message}'
         return None
 
@@ -390,12 +393,15 @@ class EffortControllerNode(ManagedNode):
                 self.session, self._commands.subscribers),
             'model': lambda: model_status(self.robot), **self.law_status()})
 
-    def _on_joint_state(self, message: JointState) -> None:
+    def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
         """Answer a joint state."""
         # First: the following code takes time, and the timeout of states counts from here.
         steady = time.monotonic()
-        self._cycle.start()
         session, stamps = self.session, self._stamps
+        if not self._state_publishers.is_trusted(info, steady):
+            self._on_other_publisher(steady)
+            return
+        self._cycle.start()
         self._advance_payload(session.monitor.stamp)
         self.before_cycle()
         stamp = to_nanoseconds(message.header.stamp)
@@ -412,12 +418,28 @@ class EffortControllerNode(ManagedNode):
             self._accepted_at = steady
         if session.mode is not self._mode:
             self._publish_mode()
+        elif session.mode is Mode.WAITING and session.monitor.has_state:
+            self.get_logger().warning(f'waiting: {session.reason}',
+                                      throttle_duration_sec=_WARNING_PERIOD)
         if session.mode is Mode.SAFE and session.safe_has_failed:
             self._request_hardware_stop(steady)
         if command is not None:
             self._telemetry.cycle(stamp)
         timing[1] = self._cycle.finish()
         timing[3] = max(timing[3], timing[1])
+
+    def _on_other_publisher(self, steady: float) -> None:
+        """Go safe instead of answering a state, and brake the arm where no other state is."""
+        session = self.session
+        if steady - self._distrusted_at > _NAMING_PERIOD \
+                or session.mode is Mode.HOLDING or session.mode.follows:
+            # The name of a node may be discovered after its messages.
+            self._distrusted_at = steady
+            summary = self._state_publishers.summary
+            session.distrust_states(summary)
+            self.get_logger().warning(f'states of another publisher are not answered: {summary}',
+                                      throttle_duration_sec=_WARNING_PERIOD)
+        self._send_without_state()
 
     def _advance_payload(self, stamp: float) -> None:
         """Advance the change of a payload to the last state, by two periods at most."""
@@ -426,18 +448,19 @@ class EffortControllerNode(ManagedNode):
         self._payload_stamp = stamp
 
     def _on_deadline(self) -> float:
-        """Send the safe command where good states have stopped; return the time left, s."""
+        """Send a safe command where good states have stopped; return the time to the next, s."""
         left = self.session.time_left(time.monotonic() - self._steady_origin)
         if left > 0.0:
             return left
-        for _ in range(self.values['safe_command_count']):
-            command = self.session.on_tick(time.monotonic() - self._steady_origin)
-            if command is None:
-                break
+        return _COPY_PERIOD if self._send_without_state() else self.values['state_timeout']
+
+    def _send_without_state(self) -> bool:
+        """Send the next safe command of an arm without states; return whether there is one."""
+        command = self.session.on_tick(time.monotonic() - self._steady_origin)
+        if command is not None:
             self._commands.send(command.effort, self.session.monitor.q)
-            time.sleep(_COPY_PERIOD)
         self._publish_mode()
-        return self.values['state_timeout']
+        return command is not None
 
     def _publish_mode(self) -> None:
         """Publish and log a change of mode."""

@@ -13,7 +13,7 @@ from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.session.limits import RAMP_TIME, EffortLimiter
-from robot_dynamics.control.session.safe_command import SafeKind
+from robot_dynamics.control.session.safe_command import RELEASE_TIME, SafeKind, StatesLost
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
@@ -99,7 +99,8 @@ CONTROLLER_PARAMETERS = (
     Parameter('velocity_cutoff', 30.0, 'Corner frequency of estimated velocities, where '
               'joint_states have none.', 'Hz', 0.5, 200.0, read_only=True),
     Parameter('state_publishers', 1, 'Required number of publishers of joint_states; 0 for any '
-              'number.', low=0, high=10, read_only=True),
+              'number. With more, the controller does not begin; while active it goes safe.',
+              low=0, high=10, read_only=True),
     Parameter('command_topic', 'effort_controller/commands', 'Topic of the commands.',
               read_only=True, topic=True),
     Parameter('command_type', 'effort_array', 'Type of the commands: effort_array for an effort '
@@ -116,7 +117,10 @@ CONTROLLER_PARAMETERS = (
               'to commands; commands then do not contain gravity.', read_only=True),
     *REPORTED_PARAMETERS,
     Parameter('effort_limit', (), 'Largest efforts, at most those of the robot; empty means those '
-              'of the robot.', 'N m or N', 0.001, 1e5, read_only=True),
+              'of the robot times effort_limit_share.', 'N m or N', 0.001, 1e5, read_only=True),
+    Parameter('effort_limit_share', 1.0, 'Share of the effort limits of the robot that is used '
+              'where effort_limit is empty. Gravity and payload have to be within it.', '', 0.01,
+              1.0, read_only=True),
     Parameter('effort_rate_limit', (), 'Largest rates of change of efforts. Empty: only while '
               f'control changes hands, effort_limit in {RAMP_TIME:g} s; 0: unlimited.',
               'N m/s or N/s', 0.0, 1e8, read_only=True),
@@ -128,8 +132,13 @@ CONTROLLER_PARAMETERS = (
     Parameter('safe_command', 'gravity', 'gravity compensates gravity and damps the motion, '
               'damping is for an arm that compensates its own gravity, zero for one that cannot '
               'fall.', choices=tuple(kind.value for kind in SafeKind), read_only=True),
-    Parameter('safe_command_count', 5, 'Number of safe commands that are sent.', low=1, high=100,
-              read_only=True),
+    Parameter('safe_command_count', 5, 'Number of equal safe commands that are sent in the end.',
+              low=1, high=100, read_only=True),
+    Parameter('states_lost', StatesLost.HOLD.value, 'What follows where joint_states stop, after '
+              'the arm is braked for a second at most: hold leaves the effort of gravity at the '
+              f'last pose, release reduces it to zero in {RELEASE_TIME:g} s, for an arm with '
+              'brakes or one that cannot fall.',
+              choices=tuple(kind.value for kind in StatesLost), read_only=True),
     Parameter('resume_after', 0, 'Number of consecutive valid states after which the controller '
               'continues after states have stopped; 0 to continue only after a new activation.',
               low=0, high=1_000_000, read_only=True),
@@ -156,8 +165,10 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
     if values['effort_rate_limit']:
         rate_limit = per_joint(values, 'effort_rate_limit', names)
         rate_limit[rate_limit == 0.0] = np.inf
-    limiter = EffortLimiter.for_robot(
-        robot, per_joint(values, 'effort_limit', names, default=np.nan), rate_limit=rate_limit)
+    own = values['effort_limit_share'] * robot.limits.effort
+    limit = per_joint(values, 'effort_limit', names, default=np.nan)
+    limiter = EffortLimiter.for_robot(robot, np.where(np.isnan(limit), own, limit),
+                                      rate_limit=rate_limit)
     carried = values['hardware_gravity_compensation']
     dynamics = Dynamics(robot)
     reported = make_reported_effort(robot, dynamics, values, hardware_gravity=carried)
@@ -168,6 +179,7 @@ def make_session(robot: Robot, law: TrackingController, values: Values,
         period=1.0 / values['rate'], state_timeout=values['state_timeout'],
         resume_after=values['resume_after'] or None, safe_kind=SafeKind(values['safe_command']),
         safe_repeats=values['safe_command_count'],
+        states_lost=StatesLost(values['states_lost']),
         max_tracking_error=values['max_tracking_error'])
     trajectory = TrajectoryBuffer.for_robot(robot, max_points=values['max_trajectory_points'])
     return kind(robot, law, settings, monitor=monitor, limiter=limiter, gate=gate,

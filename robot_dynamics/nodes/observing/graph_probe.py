@@ -8,10 +8,11 @@ QoS, so that no publisher waits for it.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -56,6 +57,8 @@ from robot_dynamics.nodes.ros.runtime import started_context
 _SETTLED, _LONGEST_DISCOVERY = 0.7, 3.5
 #: Time between two checks for messages. s.
 _PACE = 0.05
+#: Figures of diagnostics of which the largest is kept.
+WORST_FIGURES = ('worst period [ms]', 'late cycles')
 #: Queue length between two checks: 2 kHz on a busy machine.
 _DEPTH = 2000
 
@@ -241,10 +244,25 @@ class _Probe:
 
     def _on_diagnostics(self, message: DiagnosticArray, received: int, sent: int) -> None:
         for status in message.status:
-            level = status.level
+            level, before = status.level, self._statuses.get(status.name)
+            values = {item.key: item.value for item in status.values}
             self._statuses[status.name] = StatusSeen(
                 status.name, level[0] if isinstance(level, bytes) else int(level), status.message,
-                {item.key: item.value for item in status.values})
+                with_worst(values, before.values if before else {}))
+
+
+def with_worst(values: dict[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    """Figures of an item with the largest of those that are the worst of their time."""
+    worst = {key: max(value, before[key], key=_number) for key, value in values.items()
+             if key in before and key in WORST_FIGURES}
+    return {**values, **worst}
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return -math.inf
 
 
 def _ignore(message: Any) -> None:

@@ -87,7 +87,8 @@ def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
                                             qos_overriding_options=qos.overridable())
     topic = subscription.topic_name
     # No executor serves the node yet.
-    wait_set = WaitSet(node.context, [(subscription, messages.append)])
+    wait_set = WaitSet(node.context, [(subscription, lambda message, info: messages.append(
+        message))])
     end = time.monotonic() + timeout
     try:
         while not messages and not stopped() and (left := end - time.monotonic()) > 0.0:

@@ -129,6 +129,8 @@ def state_status(session: ControlSession) -> Status:
         'late states': session.clock.overruns, 'times made safe': session.counts['safe_entries']})
     if session.mode is Mode.SAFE:
         return Status(Level.ERROR, session.reason, status.values)
+    if session.mode is Mode.WAITING and session.monitor.has_state:
+        return Status(Level.WARN, session.reason, status.values)
     if session.mode is Mode.HALTED:
         return Status(Level.WARN, f'{session.reason}; the service resume ends it', status.values)
     if status.level is Level.OK and session.verdict is not None \

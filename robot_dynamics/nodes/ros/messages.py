@@ -193,16 +193,17 @@ class SizeLimitedReader:
 
     A message may name ten thousand joints, and rclpy makes a Python object of each name. A raw
     subscription delivers bytes instead, so that too large a message costs a controller nothing.
-    `rejected` counts messages that were too large or not of the type.
+    `rejected` counts messages that were too large or not of the type. Further arguments of `read`
+    are passed on to the callback.
     """
 
     def __init__(self, node: Node, message_type: type, topic: str,
-                 callback: Callable[[Any], None], *, largest: int = LARGEST_STATE):
+                 callback: Callable[..., None], *, largest: int = LARGEST_STATE):
         self._node, self._type, self._topic = node, message_type, topic
         self._callback, self._largest = callback, largest
         self.rejected = 0
 
-    def read(self, data: bytes) -> None:
+    def read(self, data: bytes, *further: Any) -> None:
         """Deserialise a message for the callback, or log why that is not possible."""
         if len(data) > self._largest:
             self._reject(f'it has {len(data)} bytes, more than {self._largest}')
@@ -212,7 +213,7 @@ class SizeLimitedReader:
         except RuntimeError:  # of the middleware, without a useful text
             self._reject(f'it is not a {self._type.__name__}')
             return
-        self._callback(message)
+        self._callback(message, *further)
 
     def _reject(self, reason: str) -> None:
         self.rejected += 1

@@ -170,7 +170,7 @@ class NodeParts(_Mixin):
         """Declare the parameters of a table, once the node of rclpy exists."""
         self.stopped = stopped
         self.parameters = NodeParameters(self, (*RUNTIME_PARAMETERS, *table), self.check)
-        self.fast = FastEntities(self)
+        self.fast = FastEntities(self, self.parameters.values[SPIN.name])
 
     def advertise(self, message_type: type, topic: str, profile: QoSProfile) -> Any:
         """Create a publisher; parameters can override its profile."""

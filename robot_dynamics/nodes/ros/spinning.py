@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, get_type_hints
 
 import numpy as np
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
@@ -36,11 +37,19 @@ from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameters import Parameter
 
+try:
+    from rclpy.subscription import MessageInfo
+    #: Whether rclpy passes on the publisher of a message.
+    NAMES_PUBLISHER = 'publisher_gid' in get_type_hints(MessageInfo)
+except ImportError:  # Humble
+    NAMES_PUBLISHER = False
+
 SPIN = Parameter('spin', 'single', 'How the node waits: single is the default executor of rclpy, '
                  'events and waitset take half the processor time and reach 1 kHz.',
                  choices=('single', 'events', 'waitset'), read_only=True)
 
 _NANOSECONDS = 1_000_000_000
+_NO_INFO: Mapping[str, Any] = MappingProxyType({})
 
 
 class Alarm:
@@ -119,13 +128,15 @@ class FastEntities:
     has taken does not run any more once its entity is destroyed.
     """
 
-    def __init__(self, node: Node):
+    def __init__(self, node: Node, style: str = 'single'):
         self._node = node
+        # The EventsExecutor of rclpy 9 fails for callbacks that take the information.
+        self._passes_info = NAMES_PUBLISHER and style != 'events'
         self._clock = Clock(clock_type=ClockType.STEADY_TIME)
         self.group = MutuallyExclusiveCallbackGroup()
         #: Another object after each `destroy`.
         self._lifetime = object()
-        self.subscriptions: list[tuple[Subscription, Callable[[Any], None]]] = []
+        self.subscriptions: list[tuple[Subscription, Callable[[Any, Any], None]]] = []
         self.timers: list[tuple[Timer, Callable[[], None]]] = []
         self._alarms: list[Alarm] = []
         #: Of the cycle, which its callbacks start and finish.
@@ -133,18 +144,30 @@ class FastEntities:
         #: Counts changes, so that a spinner knows when to build its wait set again.
         self.generation = 0
 
-    def subscribe(self, message_type: type, topic: str, callback: Callable[[Any], None],
-                  profile: QoSProfile, *, raw: bool = False) -> Subscription:
-        """Create a subscription of the cycle; raw messages stay serialised."""
+    def subscribe(self, message_type: type, topic: str, callback: Callable[..., None],
+                  profile: QoSProfile, *, raw: bool = False, with_info: bool = False
+                  ) -> Subscription:
+        """Create a subscription of the cycle; raw messages stay serialised.
+
+        `with_info` passes the `MessageInfo` of rclpy as a second argument, without entries where
+        an executor does not pass it on.
+        """
         lifetime = self._lifetime
 
-        def serve(message: Any) -> None:
+        def serve(message: Any, info: Any = _NO_INFO) -> None:
             if lifetime is self._lifetime:
-                callback(message)
+                if with_info:
+                    callback(message, info)
+                else:
+                    callback(message)
+
+        # Executors pass it on to callbacks that need two arguments.
+        def serve_with_info(message: Any, info: Any) -> None:
+            serve(message, info)
 
         subscription = self._node.create_subscription(
-            message_type, topic, serve, profile, callback_group=self.group, raw=raw,
-            qos_overriding_options=qos.overridable())
+            message_type, topic, serve_with_info if with_info and self._passes_info else serve,
+            profile, callback_group=self.group, raw=raw, qos_overriding_options=qos.overridable())
         self.subscriptions.append((subscription, serve))
         self.generation += 1
         return subscription
@@ -203,12 +226,14 @@ class SlowGroup(MutuallyExclusiveCallbackGroup):
 class WaitSet:
     """A wait set that is built once, and runs the callbacks of its subscriptions and timers.
 
+    Those of subscriptions take a message and its `MessageInfo`.
+
     rclpy's executors build a new wait set from every entity of a node before each wait, which at
     500 Hz costs half of a process's time.
     """
 
     def __init__(self, context: Context,
-                 subscriptions: Sequence[tuple[Subscription, Callable[[Any], None]]],
+                 subscriptions: Sequence[tuple[Subscription, Callable[[Any, Any], None]]],
                  timers: Sequence[tuple[Timer, Callable[[], None]]] = ()):
         self._subscriptions = tuple(subscriptions)
         self._timers = tuple(timers)
@@ -231,7 +256,7 @@ class WaitSet:
                 taken = subscription.handle.take_message(subscription.msg_type,
                                                          subscription.raw)
                 if taken is not None:
-                    callback(taken[0])
+                    callback(*taken)
                     ran = True
         return ran
 

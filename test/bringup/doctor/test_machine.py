@@ -12,10 +12,13 @@ from robot_dynamics.bringup.doctor.machine import (
     MachineState,
     MachineWatch,
     NodeUsage,
+    check_cycles,
     check_kernels,
     check_machine,
 )
+from robot_dynamics.bringup.doctor.system import check_snapshot
 from robot_dynamics.bringup.processes import child_environment
+from robot_dynamics.nodes.observing.graph_snapshot import NodeInfo, StatusSeen
 
 QUIET = MachineState(
     cores=4, load=0.7, busy=0.15, stolen=0.0, governor='performance', kernels=30, compiled=30,
@@ -58,6 +61,43 @@ def test_a_machine_with_few_figures():
     bare = MachineState(cores=1, kernels=2, compiled=2)
     assert [result.message for result in check_machine(bare)] == [
         '1 core', 'all 2 compiled and on disk']
+
+
+def with_loop(graph, **figures):
+    """The system with other figures of the loop of its controller."""
+    values = {'rate [Hz]': '499.9', 'worst period [ms]': '2.4', 'late cycles': '1', **figures}
+    return replace(graph, statuses=(StatusSeen('adaptive_controller: loop', 0, 'ok', values),))
+
+
+@pytest.mark.parametrize('figures', [
+    {'rate [Hz]': '480'}, {'late cycles': '11'}, {'worst period [ms]': '61'}])
+def test_a_machine_that_misses_cycles_is_not_fit(healthy, figures):
+    assert check_cycles(with_loop(healthy)) == []
+    assert check_cycles(healthy) == []  # not told with simulated time
+    graph = with_loop(healthy, **figures)
+    (result,) = check_cycles(graph)
+    assert result.level is Level.ERROR
+    assert result.message.startswith('is not fit for adaptive_controller at 500 Hz')
+    report = check_snapshot(graph, QUIET, {}, [])
+    assert report.exit_status == 1
+    machine = next(section for section in report.sections if section.title == 'this machine')
+    assert [item.level for item in machine.results if item.subject == 'processor'] == [Level.ERROR]
+    # A simulated arm takes no harm.
+    simulated = replace(graph, nodes=(*graph.nodes, NodeInfo('/simulated_arm', {})))
+    assert [item.level for item in check_cycles(simulated)] == [Level.WARNING]
+
+
+def test_states_at_another_rate_are_not_missed_cycles(healthy, stream):
+    slow = {'rate [Hz]': '250', 'late cycles': '250', 'worst period [ms]': '4.2'}
+    assert check_cycles(with_loop(replace(healthy, states=stream(rate=250.0)), **slow)) == []
+    assert len(check_cycles(with_loop(healthy, **slow))) == 1
+    # Half of the states are lost, also by the doctor: their stamps show the rate.
+    lost = stream(change=lambda k, sample: sample if k % 4 else None)
+    assert len(check_cycles(with_loop(replace(healthy, states=lost), **slow))) == 1
+
+
+def test_figures_of_other_programs_are_ignored(healthy):
+    assert check_cycles(with_loop(healthy, **{'rate [Hz]': 'fast'})) == []
 
 
 BUSY = """

@@ -57,6 +57,12 @@ def test_an_arm_that_is_held(controller, reason, worst):
     assert result.remedy == REASONS[reason]
 
 
+def test_an_arm_that_is_not_taken_over(controller, worst):
+    reason = 'joint2 is at 90 rad, outside its limits -2.1 to 2.1; move it inside'
+    result = worst(check_node(controller, (state('waiting', reason, 1, reason),)), Level.WARNING)
+    assert result.message == f'waiting: {reason}'
+
+
 @pytest.mark.parametrize(('lifecycle', 'level', 'words'), [
     ('unconfigured', Level.WARNING, 'ros2 lifecycle set /adaptive_controller configure'),
     ('inactive', Level.WARNING, 'ros2 lifecycle set /adaptive_controller activate'),

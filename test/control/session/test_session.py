@@ -6,15 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot_dynamics.control.feedback.protocol import HardwareGravityController
+from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.motion.trajectory import Progress
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.limits import EffortLimiter
 from robot_dynamics.control.session.modes import Cause, Mode
-from robot_dynamics.control.session.safe_command import SafeKind
+from robot_dynamics.control.session.safe_command import (
+    LONGEST_BRAKING,
+    RELEASE_TIME,
+    SafeKind,
+    StatesLost,
+)
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
+from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ParameterError, TrajectoryError
+from robot_dynamics.model.robot import Robot
 from test.control.session.trusting_supervisor import TrustingSupervisor
 
 JOINTS = ['shoulder', 'elbow', 'wrist']
@@ -686,3 +696,150 @@ def test_a_safe_command_that_does_not_stop_the_arm_is_reported(new_bench):
     assert session.mode is Mode.SAFE and session.safe_has_failed
     session.reactivate()
     assert not session.safe_has_failed
+
+
+def silent(bench):
+    """Commands after the states of a moving arm have stopped."""
+    bench.start()
+    bench.states(3, v=np.array([1.0, -0.5, 0.2]))
+    bench.tick(bench.session.settings.state_timeout)
+    commands = []
+    while (command := bench.tick()) is not None:
+        commands.append(command.effort.copy())
+    assert bench.session.mode is Mode.SAFE
+    for _ in range(100):
+        assert bench.tick() is None
+    return commands
+
+
+def test_an_arm_without_states_is_braked_and_then_held(bench):
+    commands = silent(bench)
+    repeats = bench.session.settings.safe_repeats
+    # The speed that is damped falls with the rate of the damping, from 1 rad/s.
+    speeds = [(bench.controller.gravity - effort)[0] / bench.controller.kd for effort in commands]
+    braking = len(commands) - repeats
+    assert 0.1 < braking * PERIOD < 0.5
+    np.testing.assert_allclose(np.array(speeds[1:braking]) / speeds[:braking - 1],
+                               math.exp(-bench.controller.damping_rate * PERIOD))
+    np.testing.assert_array_equal(commands[-repeats:], [bench.controller.gravity] * repeats)
+
+
+def test_an_arm_without_states_is_released_within_a_stated_time(new_bench):
+    bench = new_bench(states_lost=StatesLost.RELEASE)
+    commands = silent(bench)
+    repeats = bench.session.settings.safe_repeats
+    np.testing.assert_array_equal(commands[-repeats:], np.zeros((repeats, 3)))
+    assert len(commands) * PERIOD < LONGEST_BRAKING + RELEASE_TIME
+    # Down a ramp, once it is braked.
+    ramp = np.array(commands[-repeats - 50:-repeats])[:, 0]
+    np.testing.assert_allclose(np.diff(ramp), -bench.controller.gravity[0] * PERIOD / RELEASE_TIME)
+    # States that come again are answered with what carries the arm.
+    bench.states(10)
+    np.testing.assert_array_equal(bench.command.effort, bench.controller.gravity)
+
+
+def test_braking_ends_even_where_damping_is_slow(bench):
+    bench.session._safe_motion._damping_rate = 0.1
+    assert len(silent(bench)) * PERIOD < LONGEST_BRAKING + 0.1
+
+
+def test_states_of_another_publisher_make_it_safe_and_the_arm_is_braked(bench):
+    bench.session.distrust_states('not yet')
+    assert bench.session.mode is Mode.WAITING
+    bench.start()
+    bench.states(3, v=np.array([1.0, -0.5, 0.2]))
+    bench.session.distrust_states('joint_states has 2 publishers, not 1: /arm, /other')
+    assert bench.session.mode is Mode.SAFE and bench.session.cause is Cause.MORE_PUBLISHERS
+    assert bench.session.reason == 'joint states have another publisher: ' \
+        'joint_states has 2 publishers, not 1: /arm, /other'
+    # At once, without waiting until the states before are old.
+    first, second = (bench.tick().effort[0] - bench.controller.gravity[0] for _ in range(2))
+    assert first < -0.8 * bench.controller.kd
+    assert second == pytest.approx(first * math.exp(-bench.controller.damping_rate * PERIOD))
+    # States of the arm alone are answered again, and end nothing.
+    bench.states(300)
+    assert bench.command.is_safe and bench.session.mode is Mode.SAFE
+
+
+def test_another_publisher_is_no_cause_that_passes(new_bench):
+    bench = new_bench(resume_after=20).start()
+    bench.session.distrust_states('2 publishers')
+    bench.states(200)
+    assert bench.session.mode is Mode.SAFE
+    bench.session.reactivate()
+    bench.states(150)
+    assert bench.session.mode is Mode.TRACKING
+
+
+@pytest.fixture(scope='module')
+def arm7():
+    return Robot.from_urdf('arm7')
+
+
+#: A pose of arm7 in which shoulder and elbow carry much, and one in which gravity needs nothing.
+STRETCHED = np.array([0.0, 1.2, 0.0, -0.6, 0.0, 0.3, 0.0])
+UPRIGHT = np.zeros(7)
+
+
+def first_states(robot, q, effort, v=0.0, gate=None):
+    """The mode after some states of an arm that was sent nothing before, and the session."""
+    session = ControlSession(robot, PDGravityController(robot), SessionSettings(period=PERIOD),
+                             gate=gate)
+    gravity = Dynamics(robot).gravity_torque(q)
+    for k in range(5):
+        command = session.on_joint_state(k * PERIOD, k * PERIOD, robot.joint_names, q,
+                                         np.full(7, v), effort(gravity))
+        if session.mode is Mode.WAITING:
+            assert command is None
+    return session
+
+
+def test_an_arm_whose_torque_reading_is_reversed_is_not_taken_over(arm7):
+    session = first_states(arm7, STRETCHED, lambda gravity: -gravity)
+    assert session.mode is Mode.WAITING
+    assert session.reason.startswith('joint2 reports an effort of ')
+    assert 'effort_scale (-1.0 where it is empty)' in session.reason
+    # Also where friction or a payload take their share.
+    session = first_states(arm7, STRETCHED, lambda gravity: -0.7 * gravity + 0.5)
+    assert session.mode is Mode.WAITING
+
+
+@pytest.mark.parametrize('effort', [
+    lambda gravity: gravity, lambda gravity: 0.3 * gravity, lambda gravity: 0.0 * gravity,
+    lambda gravity: -0.3 * gravity, lambda gravity: np.full(7, NAN),
+    lambda gravity: gravity * np.array([1, 1, 1, 1, 1, -1, 1])])
+def test_readings_that_do_not_clearly_oppose_gravity_do_not_matter(arm7, effort):
+    """Brakes or a support carry some, a payload turns the torque of a wrist round."""
+    assert first_states(arm7, STRETCHED, effort).mode is Mode.HOLDING
+
+
+@pytest.mark.parametrize(('sign', 'mode'), [(1.0, Mode.HOLDING), (-1.0, Mode.WAITING)])
+def test_the_torque_reading_of_an_arm_that_carries_itself_is_compared_too(arm7, sign, mode):
+    """Commands are what comes on top of gravity; the reading contains it."""
+    gravity_of = Dynamics(arm7).gravity_torque
+    limiter = EffortLimiter.for_robot(arm7)
+    reported = ReportedEffort(EffortKind.TORQUE, None, gravity_of, hardware_gravity=True)
+    session = ControlSession(
+        arm7, HardwareGravityController(PDGravityController(arm7), gravity_of,
+                                        limiter.hardware_gravity),
+        SessionSettings(period=PERIOD), limiter=limiter,
+        gate=StartGate(limiter.limit, as_sent=reported.as_sent))
+    session.on_joint_state(0.0, 0.0, arm7.joint_names, STRETCHED, UPRIGHT,
+                           sign * gravity_of(STRETCHED))
+    assert session.mode is mode
+
+
+def test_without_gravity_nothing_is_concluded_from_readings(arm7):
+    noise = np.array([1.0, -1.0, 1.0, -1.0, 0.1, -0.1, 0.1])
+    for sign in (-1.0, 1.0):
+        session = first_states(arm7, UPRIGHT, lambda gravity, sign=sign: gravity + sign * noise)
+        assert session.mode is Mode.HOLDING
+
+
+def test_readings_of_a_moving_arm_or_of_another_kind_are_not_compared(arm7):
+    def reversed_(gravity):
+        return -gravity
+
+    assert first_states(arm7, STRETCHED, reversed_, v=0.3).mode is not Mode.WAITING
+    gate = StartGate(arm7.limits.effort, compare_effort=False)
+    assert first_states(arm7, STRETCHED, reversed_, gate=gate).mode is Mode.HOLDING
