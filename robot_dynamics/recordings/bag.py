@@ -24,6 +24,9 @@ from robot_dynamics.recordings.sqlite_file import SqliteFile
 
 #: Largest size of all messages of a recording together, and of one of them, in bytes.
 MAX_TOTAL, MAX_MESSAGE = 2 * 2**30, 64 * 2**20
+#: All messages together may also have no more than a part for any recording, and a part for each
+#: byte of its files, which may be compressed.
+MAX_UNPACKED, MOST_FROM_A_BYTE = 64 * 2**20, 30
 #: Messages are yielded together up to this size, in bytes, plus one message: efficient for NumPy,
 #: with little memory.
 BATCH = 4 * 2**20
@@ -106,7 +109,7 @@ def stream_batches(path: Path, choose: Choice, report: Report | None = None
     type.
     """
     wanted, files, compressed = _opened(path, choose, report)
-    total, size = 0, 0
+    total, size, most = 0, 0, _most(path)
     waiting: dict[str, list[bytes]] = {name: [] for name in wanted}
 
     def batches() -> Iterator[tuple[str, list[bytes]]]:
@@ -124,7 +127,7 @@ def stream_batches(path: Path, choose: Choice, report: Report | None = None
                 size += len(data)
                 if size > BATCH:
                     total += size
-                    _check_total(total, path)
+                    _check_total(total, most, path)
                     size = 0
                     yield from batches()
         yield from batches()
@@ -201,13 +204,13 @@ def _compresses_messages(metadata: Path) -> bool:
 def _bounded(files: list[McapFile | SqliteFile], wanted: Mapping[str, str | None],
              compressed: bool, path: Path) -> Iterator[tuple[str, int, bytes]]:
     """Yield the wanted messages, decompressed, and empty where the times are enough."""
-    total = 0
+    total, most = 0, _most(path)
     for file in files:
         for name, time, data in file.messages(wanted):
             kept = b'' if wanted[name] is None else \
                 _decompressed(name, data) if compressed else data
             total += len(kept)
-            _check_total(total, path)
+            _check_total(total, most, path)
             yield name, time, kept
 
 
@@ -223,10 +226,18 @@ def _decompressed(topic: str, data: bytes) -> bytes:
                              remedy=_REMEDY) from error
 
 
-def _check_total(total: int, path: Path) -> None:
-    if total > MAX_TOTAL:
-        raise RecordingError(f'has more than {MAX_TOTAL // 2**20} MiB in the topics that are read',
-                             subject=str(path), remedy='record less at a time')
+def _most(path: Path) -> int:
+    """Bytes that all wanted messages may have together."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return min(MAX_TOTAL, MAX_UNPACKED
+               + MOST_FROM_A_BYTE * sum(file.stat().st_size for file in files))
+
+
+def _check_total(total: int, most: int, path: Path) -> None:
+    if total > most:
+        raise RecordingError(f'has more than {most // 2**20} MiB in the topics that are read',
+                             subject=str(path), remedy='record less at a time, or convert it to '
+                             'a recording without compression: ros2 bag convert')
 
 
 def _deserialised(messages: list[tuple[str, int, bytes]], wanted: Mapping[str, str | None]

@@ -242,6 +242,9 @@ def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
         place += _RECORD.size + length
         if code == _DATA_END:
             return
+        # No record is of kind 0: these are zeros that a crash has left at the end.
+        if code == 0:
+            break
         if place > size:
             if code == _CHUNK:
                 yield _CUT_CHUNK, size - place + length

@@ -304,6 +304,29 @@ def test_messages_that_together_stand_for_much_are_refused(make, monkeypatch):
     refused(folder, 'record less at a time')
 
 
+def test_wanted_messages_that_stand_for_much_are_refused_in_time(tmp_path, within):
+    """Joint states of many joints without a name."""
+    large = state(0.0, [''] * 100_000)
+    folder = write(tmp_path / 'run', {'/joint_states': [(0.01 * k, large) for k in range(100)]},
+                   compression=CompressionMode.STORAGE)
+    assert next(folder.glob('*.mcap')).stat().st_size < 2**20
+    with pytest.raises(RecordingError, match=r'has more than .. MiB in the topics .* convert'):
+        within(2.0, lambda: read_topics(folder, lambda types: types))
+
+
+@pytest.mark.timeout(20)
+def test_zeros_at_the_end_are_not_read_one_by_one(make):
+    """A file system that lost power leaves them; as a sparse file they cost nothing."""
+    folder = make()
+    file = next(folder.glob('*.mcap'))
+    whole = file.read_bytes()
+    file.write_bytes(whole[:len(whole) // 2])
+    os.truncate(file, 2**38)
+    reported = []
+    list(bags.stream_batches(folder, lambda types: {}, reported.append))
+    assert any('truncated' in str(error) for error in reported)
+
+
 def test_a_recording_on_a_full_disk_is_read_to_its_last_whole_message(tmp_path):
     messages = [(0.01 * k, state(0.01 * k)) for k in range(30_000)]
     folder = write(tmp_path / 'run', {'/joint_states': messages})
