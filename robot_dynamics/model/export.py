@@ -240,7 +240,7 @@ def _drive(robot: RobotData, index: int) -> tuple[int, float, float]:
     coordinate = robot.velocity_names[source]
     if coordinate not in robot.body_joint_names:
         raise ModelError('does not move a body of its own, so no joint of a URDF can follow it',
-                         subject=coordinate, remedy='name it after the joint that moves 1:1')
+                         subject=coordinate, remedy='name it like the joint that moves 1:1')
     moves_alone = coordinate == name and row[source] == 1.0 and offset == 0.0
     if name in robot.joint_names and not moves_alone:
         raise ModelError('has the name of a coordinate and does not move 1:1 with it',

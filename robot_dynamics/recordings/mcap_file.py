@@ -231,9 +231,9 @@ def _decompressor(compression: str) -> Any:
 
 
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
-    """Yield code and length of each record; `_END` where no complete end record follows.
+    """Yield code and length of each record; `_END` without a complete end record.
 
-    Before that, `_CUT_CHUNK` with the length of what is there of the last chunk.
+    For an incomplete last chunk, `_CUT_CHUNK` with its remaining length comes before `_END`.
     """
     place = stream.tell()
     while place + _RECORD.size <= size:
@@ -254,7 +254,7 @@ def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _start_of_chunk(body: bytes, wanted: Container[int]) -> Iterator[Record]:
-    """Yield whole records at the start of a chunk that a full disk has cut off."""
+    """Yield complete records at the start of a chunk that was truncated by a full disk."""
     try:
         compression, place = _text(body, _CHUNK_HEAD.size)
     except (struct.error, UnicodeDecodeError):

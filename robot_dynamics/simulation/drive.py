@@ -263,7 +263,7 @@ class Pace:
         self.waited = 0.0
 
     def now(self, wall: float) -> float:
-        """Time of the arm at a wall time, both since the start. s."""
+        """Arm time for a wall time, both counted from the start. s."""
         self._now = wall - self.waited
         if self._ticked is not None:
             # The time does not jump, even if this is called late.

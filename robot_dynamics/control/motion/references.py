@@ -233,8 +233,8 @@ class Repeat(Reference):
     def __init__(self, member: Reference, times: int | None = None):
         _check_continuous(member, member)
         if not member.duration > 0.0:
-            raise TrajectoryError('takes no time', subject=type(member).__name__,
-                                  remedy='repeat a reference of some duration')
+            raise TrajectoryError('must have a duration above 0', subject=type(member).__name__,
+                                  remedy='repeat another reference')
         self._member = member
         self.n = member.n
         self.duration = math.inf if times is None else count('times', times) * member.duration

@@ -186,7 +186,7 @@ def number(field: Any) -> float:
 
 def _names(names: NDArray[Any], path: Path) -> list[str]:
     if names.ndim != 1 or names.dtype.kind not in 'US':
-        raise RecordingError(f'must be a list of texts, got shape {names.shape} and type '
+        raise RecordingError(f'must be a list of names, got shape {names.shape} and type '
                              f'{names.dtype}', subject=f'{path}: names',
                              remedy='give one text for each column')
     return [name.decode(errors='replace') if isinstance(name, bytes) else str(name)
@@ -215,7 +215,7 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
     time = time[:count]
     stamps, good = stamps_of(time)
     if len(good) and not np.any(good):
-        raise RecordingError('has no number among its times', subject=str(path),
+        raise RecordingError('has no numeric times', subject=str(path),
                              remedy='write them like 1234.5, in s, without thousands separators')
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)

@@ -144,7 +144,7 @@ class ExcitationPlan:
         names = content['joint_names']
         if not (isinstance(names, list) and names and all(isinstance(n, str) for n in names)
                 and len(set(names)) == len(names)):
-            raise ParameterError('must be different texts', subject='joint_names',
+            raise ParameterError('must be distinct names', subject='joint_names',
                                  remedy='name each joint once')
         limits = MotionLimits(tuple(names), *(_numbers(content['limits'][name], (len(names),))
                                               for name in _LIMITS))

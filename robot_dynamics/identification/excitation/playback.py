@@ -276,7 +276,7 @@ class ExcitationSession:
         if not np.all(np.abs(v) <= STANDING):
             joint = int(np.argmax(np.abs(v)))
             raise StateError(f'moves at {v[joint]:.3g}', subject=self._robot.joint_names[joint],
-                             remedy='let the arm come to rest first')
+                             remedy='wait until the arm is at rest')
         pose, self.notes = within_range(self._robot, q)
         reference, first = playback(self.plan, pose, periods=self._periods,
                                     approach=self._approach)

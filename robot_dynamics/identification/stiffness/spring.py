@@ -159,7 +159,7 @@ class _Rows:
             raise RecordingError('does not move', subject=log.name, remedy='record its motion')
         if not abs(np.corrcoef(motor, link)[0, 1]) > TOGETHER:
             raise RecordingError('and its motor do not move together', subject=log.name,
-                                 remedy='check which columns they are')
+                                 remedy='check the columns of motor and link')
         self.measured_ratio = float(np.polyfit(link, motor, 1)[0])
         self.ratio = log.about.gear_ratio or self.measured_ratio
         theta = motor / self.ratio

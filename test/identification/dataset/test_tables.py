@@ -64,7 +64,7 @@ def test_a_log_of_any_name_and_with_units_of_time(three, tmp_path):
         np.testing.assert_allclose(
             load_dataset(tmp_path / name, three.robot).segments[0].position, q)
     (tmp_path / 'log.csv').write_text(','.join(names) + '\n' + '"5,000.1",1,2,3,4,5,6\n' * 20)
-    with pytest.raises(RecordingError, match='no number among its times'):
+    with pytest.raises(RecordingError, match='no numeric times'):
         load_dataset(tmp_path / 'log.csv', three.robot)
 
 
