@@ -61,7 +61,7 @@ def test_gravity_off_the_axes_gets_a_symbol_for_each_component():
 
 def test_a_symbol_with_the_name_of_another_number_is_refused():
     links = [{'a': 'a2', 'alpha': 0, 'd': 0}, {'a': 0.3, 'alpha': 0, 'd': 0}]
-    with pytest.raises(ModelError, match='a2 is a symbol'):
+    with pytest.raises(ModelError, match='a2 is both a symbol'):
         describe({'convention': 'standard', 'links': links}, symbolic=True)
 
 

@@ -194,7 +194,7 @@ def test_wolfram_text_is_read_and_right(elbow, is_explicit, evaluated):
 
 def test_wolfram_names_of_its_own_are_refused():
     table = {'convention': 'standard', 'links': [{'a': 'E', 'alpha': 0, 'd': 0}]}
-    with pytest.raises(ModelError, match='E has a meaning of its own'):
+    with pytest.raises(ModelError, match='E is reserved'):
         document(derive(table), 'wolfram')
 
 

@@ -321,7 +321,7 @@ def test_recordings_that_say_nothing(three):
         with pytest.raises(RecordingError, match=words):
             identify(dataset_from_arrays(three.robot, t, positions, efforts), three.robot, PLAIN)
     tau[:, 1] = 0.0
-    with pytest.raises(RecordingError, match='moves and has no efforts') as caught:
+    with pytest.raises(RecordingError, match='moves, but all its efforts') as caught:
         identify(dataset_from_arrays(three.robot, t, q, tau), three.robot, PLAIN)
     assert caught.value.subject == 'j2'
 

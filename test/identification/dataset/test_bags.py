@@ -64,5 +64,5 @@ def test_joints_of_several_messages_or_twice_in_one():
         collector.log('here')
     collector = JointStateCollector(('a', 'b'), {})
     collector.take('/states', [message(0, ('a', 'b', 'a'), (0, 1, 2), (0, 1, 2))])
-    with pytest.raises(RecordingError, match='or one twice'):
+    with pytest.raises(RecordingError, match='exactly once'):
         collector.log('here')

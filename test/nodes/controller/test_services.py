@@ -30,7 +30,7 @@ def test_a_payload_that_its_link_cannot_carry_is_refused_before_it_is_set():
     desk.carry(True)
     with pytest.raises(ParameterError, match='link7 ') as caught:
         desk.check({**values, 'payload.inertia': GRAIN})
-    assert 'real body' in caught.value.remedy
+    assert 'inertia of the load' in caught.value.remedy
     heavier = {**values, 'payload.mass': 0.6}
     desk.check(heavier)
     desk.on_parameters(heavier)
