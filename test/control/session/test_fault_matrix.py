@@ -3,11 +3,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 pytest.importorskip('mujoco')
 
-from benchmark.fault_parts.arm import ARMS, DESCRIPTIONS
+from benchmark.fault_parts.arm import DESCRIPTIONS
 from benchmark.fault_parts.lies import FAULTS, Fault
 from benchmark.fault_parts.runs import FAULT_AFTER, LAWS, Bench, concerns, run
 from robot_dynamics.control.session.modes import Mode
@@ -42,7 +43,7 @@ def test_arm7_gains_no_energy(fault, law):
 @pytest.mark.skipif(not DESCRIPTIONS.is_dir(), reason='example-robot-data is not installed')
 @pytest.mark.parametrize(('arm', 'law', 'rate'), [
     ('ur5', 'pd_gravity', 250.0), ('panda', 'computed_torque', 1000.0)])
-@pytest.mark.parametrize('fault', [fault for fault in FAULTS if fault not in FALLING])
+@pytest.mark.parametrize('fault', sorted({*FAULTS} - {*FALLING, 'states stop'}))
 def test_other_arms_gain_no_energy(fault, arm, law, rate):
     judge(arm, law, rate, fault)
 
@@ -61,7 +62,6 @@ def test_an_arm_that_stood_still_is_held_and_taken_up_again():
     """It goes back to the start gate, with the torque that holds it and no more."""
     bench = Bench('arm7', 'adaptive', 500.0)
     bench.run_to_tracking()
-    estimate = bench.law.estimate.copy()
     end = bench.time + FAULT_AFTER
     while bench.time < end:
         bench.cycle(Fault(bench.joint, math.inf))
@@ -70,8 +70,10 @@ def test_an_arm_that_stood_still_is_held_and_taken_up_again():
         bench.cycle(fault)
     assert bench.time - begin < 0.2
     assert bench.session.mode is Mode.HOLDING and 'protective stop' in bench.session.reason
-    before = abs(bench.law.estimate - estimate).max()
-    for _ in range(250):
+    # Efforts change no faster than their rate limit.
+    for _ in range(25):
         bench.cycle(fault)
-        assert abs(bench.law.estimate - estimate).max() == before
-    assert ARMS['arm7'][3] == bench.joint
+    held = bench.effort.copy()
+    for _ in range(1000):
+        bench.cycle(fault)
+        assert np.abs(bench.effort - held).max() < 1e-3 * bench.model.limits.effort.max()
