@@ -79,9 +79,9 @@ def test_wrong_shapes_are_refused_by_name(dynamics, name, count):
 
 
 def test_the_error_names_argument_shape_and_joints(dynamics):
-    with pytest.raises(DimensionError, match=r'v has shape \(5,\), not \(6,\) or .*c0, c1, c2'):
+    with pytest.raises(DimensionError, match=r'v must have shape \(6,\) or .*\(5,\).*c0, c1, c2'):
         dynamics.inverse_dynamics(np.zeros(6), np.zeros(5), np.zeros(6))
-    with pytest.raises(DimensionError, match=r'parameters has shape .*\(60,\).*column_names'):
+    with pytest.raises(DimensionError, match=r'parameters must have .*\(60,\).*column_names'):
         dynamics.adaptive_terms(*np.zeros((5, 6)), np.zeros(6))
 
 

@@ -103,14 +103,14 @@ def test_matrices_do_not_share_memory(dynamics, state):
 def test_out_of_matrices_is_three_arrays(dynamics, state, count):
     q, v = state[:2]
     for out in ([np.zeros((N, N))] * count, 7, np.zeros((3, N, N)), 'out'):
-        with pytest.raises(DimensionError, match='out is not three arrays'):
+        with pytest.raises(DimensionError, match='out must be three arrays'):
             dynamics.matrices(q, v, out)
 
 
 def test_matrices_are_written_all_or_none(dynamics, state):
     q, v = state[:2]
     M, C = np.full((N, N), 7.0), np.full((N, N), 7.0)
-    with pytest.raises(DimensionError, match=r'out has shape \(4,\), not \(5,\)'):
+    with pytest.raises(DimensionError, match=r'out must have shape \(5,\), got \(4,\)'):
         dynamics.matrices(q, v, (M, C, np.zeros(4)))
     assert np.all(M == 7.0) and np.all(C == 7.0)
 

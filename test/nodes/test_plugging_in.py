@@ -159,7 +159,7 @@ def test_hardware_that_carries_itself_and_is_deaf_is_not_tracked(controller, arm
 @pytest.mark.parametrize(('given', 'words'), [
     ({'effort_kind': 'current'}, 'effort_scale must be given for currents'),
     ({'effort_kind': 'current', 'effort_scale': (1.0, 2.0)}, 'must have 1 or 7 values, got 2'),
-    ({'effort_scale': (0.0,)}, 'effort_scale must hold finite numbers other than zero, got 0')])
+    ({'effort_scale': (0.0,)}, 'effort_scale must be finite and not zero, got 0')])
 def test_what_reported_efforts_cannot_be(robot, given, words):
     values = {row.name: row.default for row in REPORTED_PARAMETERS}
     with pytest.raises(ParameterError) as error:

@@ -85,7 +85,7 @@ class MomentumObserver:
         self._dynamics = dynamics
         self._gain = each_joint('observer gain', gain, robot.n)
         if not np.all((self._gain > 0.0) & np.isfinite(self._gain)):
-            raise ParameterError('must hold positive numbers', subject='observer gain',
+            raise ParameterError('must be positive', subject='observer gain',
                                  remedy='give rates in 1/s')
         epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
         self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon)])

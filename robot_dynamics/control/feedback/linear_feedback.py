@@ -70,7 +70,7 @@ class JointGains:
         for name in ('stiffness', 'damping'):
             values = tuple(float(x) for x in getattr(self, name))
             if not all(0.0 < x < np.inf for x in values):
-                raise ParameterError(f'must hold positive numbers, got {min(values):g}',
+                raise ParameterError(f'must be positive, got {min(values):g}',
                                      subject=name, remedy='give a positive gain for each joint')
             object.__setattr__(self, name, values)
 

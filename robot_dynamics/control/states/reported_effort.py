@@ -75,7 +75,7 @@ class ReportedEffort:
         self._scale = np.array(1.0 if scale is None else scale, dtype=np.float64)
         bad = [value for value in self._scale.flat if value == 0.0 or not math.isfinite(value)]
         if bad:
-            raise ParameterError(f'must hold finite numbers other than zero, got {bad[0]:g}',
+            raise ParameterError(f'must be finite and not zero, got {bad[0]:g}',
                                  subject='effort_scale',
                                  remedy='give the joint effort per reported unit')
         self._gravity = gravity

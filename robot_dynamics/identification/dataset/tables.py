@@ -168,7 +168,7 @@ def read_table(path: Path, *, needs_header: bool = True) -> tuple[list[str], Flo
                              remedy='give a table with a header and numbers') from error
     broken = len(rows) - len(good) - sum(not row.strip() for row in rows)
     if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} rows of {len(header)} numbers', subject=str(path),
+        raise RecordingError(f'has {len(good)} valid rows of {len(header)}', subject=str(path),
                              remedy='give a table with a header and one row per sample')
     if mark != ',' and any(',' in field for field in good[0]):
         good = [row.replace(',', '.') if isinstance(row, str)
@@ -237,10 +237,10 @@ def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
     if not (isinstance(header, list) and header and isinstance(rows, list)
             and all(isinstance(name, str) for name in header)):
         raise RecordingError('must have columns and rows', subject=str(path),
-                             remedy='give an object with columns, names, and rows, numbers')
+                             remedy='give an object with "columns" (names) and "rows" (numbers)')
     good = [row for row in rows if isinstance(row, list) and len(row) == len(header)]
     if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} rows of {len(header)} fields', subject=str(path),
+        raise RecordingError(f'has {len(good)} valid rows of {len(header)}', subject=str(path),
                              remedy='give one row per sample')
     return header, np.array([[number(field) for field in row] for row in good]), \
         len(rows) - len(good)
@@ -268,7 +268,7 @@ def _require(columns: Mapping[str, FloatArray], source: str, joints: Sequence[st
              required: Sequence[str], known: Sequence[str]) -> None:
     for quantity in required:
         if quantity not in columns:
-            raise RecordingError(f'has no {quantity} of some of ' + ', '.join(joints),
+            raise RecordingError(f'has no {quantity} for some of: ' + ', '.join(joints),
                                  subject=source,
                                  remedy='give names, a map from the columns of the log to the '
                                         'joints of the robot; it has: ' + ', '.join(known))

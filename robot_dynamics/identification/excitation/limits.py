@@ -68,7 +68,7 @@ class MotionLimits:
         for name in ('lower', 'upper', 'velocity', 'acceleration', 'effort'):
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != (self.n,):
-                raise DimensionError(f'has shape {array.shape}, not ({self.n},)',
+                raise DimensionError(f'must have shape ({self.n},), got {array.shape}',
                                      subject=f'{name} limits', remedy='give one value for each '
                                      'of: ' + ', '.join(self.joint_names))
             object.__setattr__(self, name, array)

@@ -43,9 +43,9 @@ def test_what_can_be_read_in_two_ways_is_no_number(tmp_path):
 
 @pytest.mark.parametrize(('content', 'words'), [
     ('', 'has no rows'), ('time,x\n', 'has no rows'), ('# a\n\n', 'has no rows'),
-    ('time,x\n1;2\n', 'has 0 rows of 2'), ('time,x\na,b\nc,d\n', "such as 'a'"),
+    ('time,x\n1;2\n', 'has 0 valid rows of 2'), ('time,x\na,b\nc,d\n', "such as 'a'"),
     ('x' * 200_000 + '\n1\n', 'field larger'),
-    ('time,a,b\n0,1,2\ntime,b,a\n1,2,1\n', 'in another order')])
+    ('time,a,b\n0,1,2\ntime,b,a\n1,2,1\n', 'another order')])
 def test_what_is_no_table_is_told(tmp_path, content, words):
     path = tmp_path / 'log.csv'
     path.write_text(content)
