@@ -246,7 +246,7 @@ def test_logs_are_read_and_what_is_left_out_is_counted(pendulum, tmp_path):
     ({'logs': [{'source': 'run.csv'}]}, 'proportional'),
     ({'logs': [{'source': 'run.csv', 'proportional': -1}]}, 'nonnegative'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1, 'colour': 1}]}, 'not a setting'),
-    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'position': 'x'}}, 'lacks'),
+    ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'position': 'x'}}, 'has no columns'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'keys': {'colour': 'x'}},
      'not a setting'),
     ({'logs': [{'source': 'run.csv', 'proportional': 1}], 'servo': 3}, 'a mapping'),
