@@ -61,7 +61,7 @@ class Budget:
         return self._left < 0
 
     def take(self, amount: int) -> None:
-        """Take some bytes; a `RecordingError` where they are too many."""
+        """Count decompressed bytes; raises a `RecordingError` if there are too many."""
         self._left -= amount
         if self.is_spent:
             raise RecordingError('is much larger decompressed than recordings of its size: more '
