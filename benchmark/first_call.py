@@ -20,7 +20,7 @@ import time
 from dynamics_document import DOCUMENT, write
 
 #: Seconds that are wanted at most.
-FIRST_CALL, COMPILATION = 0.6, 25.0
+FIRST_CALL, COMPILATION = 0.6, 15.0
 
 PROGRAM = """
 import sys, time
@@ -61,11 +61,12 @@ def numba_import() -> float:
 
 
 def compilation() -> float:
-    """Seconds to compile all kernels of the equations where none is cached."""
+    """Seconds to compile what is compiled ahead, without a C compiler and without a cache."""
     with tempfile.TemporaryDirectory() as directory:
         start = time.perf_counter()
         subprocess.run([sys.executable, '-m', 'robot_dynamics.dynamics.warmup'], check=True,
-                       env=os.environ | {'NUMBA_CACHE_DIR': directory})
+                       env=os.environ | {'NUMBA_CACHE_DIR': directory,
+                                         'ROBOT_DYNAMICS_BACKEND': 'numba'})
         return time.perf_counter() - start
 
 
@@ -90,7 +91,7 @@ def main() -> int:
     missed = median > FIRST_CALL
     if options.compile:
         seconds = compilation()
-        rows.append(f'| all kernels of the equations, compiled once, s | {seconds:.1f} '
+        rows.append(f'| kernels of a control loop without a C compiler, once, s | {seconds:.1f} '
                     f'| {COMPILATION:.0f} |')
         missed = missed or seconds > COMPILATION
     text = '\n'.join(['| | measured | wanted at most |', '|---|---:|---:|', *rows])

@@ -39,11 +39,7 @@ from robot_dynamics.dynamics.kernels.layout import (
     SHARES_END,
     WIDTH,
 )
-from robot_dynamics.dynamics.kernels.loading import (
-    Compiled,
-    helper,
-    routine,
-)
+from robot_dynamics.dynamics.kernels.loading import Compiled, routine
 from robot_dynamics.dynamics.kernels.pose import have_unit_length
 
 #: Status of an equation: done, or arguments refused. A positive number is one more than the index
@@ -53,14 +49,14 @@ DONE, REFUSED = 0, -1
 _POINTERS = types.CPointer(types.CPointer(types.float64))
 
 
-@helper
+@routine
 def model_of(robot):
     """Table of the velocities of the bodies; see `layout`."""
     rows = int(robot[ROWS]) + 1
     return robot[HEADER:HEADER + rows * WIDTH].reshape((rows, WIDTH))
 
 
-@helper
+@routine
 def shares_of(robot, which):
     """Entries (row, column, share) of S for positions or rates; none where S = 1."""
     start, stop = int(robot[which]), int(robot[which + 1])

@@ -188,7 +188,7 @@ def accelerate(robot, q, v, tau, a):
     return DONE
 
 
-@equation('q n n', 'n', is_coupled=True)
+@equation('q n n', 'n', is_coupled=True, on_demand=True)
 def forward_dynamics(robot, q, v, tau, a):
     """Accelerations; one more than a joint without inertia, or DONE."""
     return accelerate(robot, q, v, tau, a)

@@ -15,8 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
+from numba import types
 from numba.core.ccallback import CFunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 
 from robot_dynamics.dynamics.kernels.cache import cache_base, cache_directory, cache_of, is_kept
 
@@ -29,18 +33,67 @@ except ImportError:  # not a POSIX system: two processes may then compile the sa
 #: not allowed (nan and inf must propagate).
 OPTIONS = {'error_model': 'numpy', 'boundscheck': False, 'fastmath': {'contract'}}
 
-#: A small function of kernels that LLVM inlines. It has no entry from Python, which halves the
-#: compilation time.
-helper = numba.njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True,
-                    nogil=True, **OPTIONS)
 
-#: A longer part of a kernel, inlined by numba. Unlike a helper it may contain loops at no cost; a
-#: helper with loops counts references to its arrays.
+class _PartOfKernels(JITCodeLibrary):
+    """Code that is optimised and compiled only as part of the kernels that call it.
+
+    Numba would do both for each function separately, and again in every function that calls it,
+    which took most of the compilation time.
+    """
+
+    _final_module: Any
+
+    def _optimize_final_module(self) -> None:
+        """Inline helpers; all else is left to the kernels."""
+        made = self._codegen._module_pass_manager(opt=0, loop_vectorize=False,
+                                                  slp_vectorize=False, cost='cheap')
+        passes, *builder = made if isinstance(made, tuple) else (made,)
+        passes.run(self._final_module, *builder)
+
+    def _finalize_final_module(self) -> None:
+        """Make machine code only of the variables that numba looks for."""
+        whole = self._final_module
+        variables = [str(each) for each in whole.global_variables
+                     if each.linkage == llvmlite.binding.Linkage.common]
+        self._final_module = llvmlite.binding.parse_assembly('\n'.join(variables))
+        super()._finalize_final_module()
+        self._final_module = whole
+
+
+class _PartCompiler(Compiler):
+    """Numba's compiler for functions that only kernels call."""
+
+    def define_pipelines(self) -> Any:
+        """Steps of a compilation."""
+        self.state.library = _PartOfKernels(self.state.targetctx.codegen(),
+                                            self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+def _of_kernels(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator of functions that only kernels call."""
+    def decorate(function: Callable[..., Any]) -> Any:
+        made: Any = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True,
+                               pipeline_class=_PartCompiler, **options, **OPTIONS)(function)
+        if hasattr(made, 'get_call_template'):
+            general = made.get_call_template
+            # Without this it is compiled again for each literal number in a call.
+            made.get_call_template = lambda arguments, named: general(
+                [types.unliteral(each) for each in arguments], named)
+        return made
+    return decorate
+
+
+#: A small function of kernels that LLVM inlines. It counts no references, so it must not return
+#: an array.
+helper = _of_kernels(forceinline=True, _nrt=False)
+
+#: A longer part of a kernel, inlined by numba.
 part = numba.njit(inline='always', nogil=True, **OPTIONS)
 
-#: A part that is compiled separately, once per process for all kernels that call it: for long
-#: shared parts, for which compilation time matters more than the time of a call.
-routine = numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True, **OPTIONS)
+#: A function that is translated once per process for all kernels that call it: for long shared
+#: parts, for which compilation time matters more than the time of a call.
+routine = _of_kernels(_nrt=True)
 
 #: Approximate compilation time of one kernel on a laptop, s.
 SECONDS = 0.7

@@ -12,13 +12,13 @@ numba's linear algebra is not used, because it needs SciPy at run time.
 import numpy as np
 
 from robot_dynamics.dynamics.kernels.joint_table import columns
-from robot_dynamics.dynamics.kernels.loading import part
+from robot_dynamics.dynamics.kernels.loading import routine
 
 EPSILON = float(np.finfo(np.float64).eps)
 SOLVED = -1
 
 
-@part
+@routine
 def factorise(M):
     """Overwrite the lower triangle of M by L and D.
 
@@ -44,7 +44,7 @@ def factorise(M):
     return SOLVED
 
 
-@part
+@routine
 def substitute(M, b):
     """Solve L^T D L x = b in place."""
     n = M.shape[0]
@@ -57,14 +57,14 @@ def substitute(M, b):
             b[k] -= M[k, j] * b[j]
 
 
-@part
+@routine
 def subtract_row(B, j, entry, k):
     """Subtract row k of B, that many times, from row j."""
     for c in columns(0, B.shape[1]):
         B[j, c] -= entry * B[k, c]
 
 
-@part
+@routine
 def substitute_rows(M, B):
     """Solve L^T D L X = B in place."""
     n = B.shape[0]
