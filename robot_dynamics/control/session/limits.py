@@ -26,23 +26,31 @@ from robot_dynamics.model.robot import Robot
 RAMP_TIME = 0.02
 
 
-@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, f8[::1], b1[::1])')
-def cut_efforts(tau, limit, hardware, rate, dt, effort, saturated):
+@kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8, b1, f8[::1], b1[::1])')
+def cut_efforts(tau, limit, hardware, rate, dt, together, effort, saturated):
     """Cut efforts to their limits and rates; return how many were cut, -1 for NaN or inf.
 
     Neither an effort nor its sum with the effort that the hardware adds is beyond the limit. Where
-    the latter alone is, the effort is zero or against it. Nothing is written unless all efforts
-    are finite.
+    the latter alone is, the effort is zero or against it. Changes are cut in proportion where
+    `together`. Nothing is written unless all efforts are finite.
     """
     n = tau.size
     for i in range(n):
         if not math.isfinite(tau[i]):
             return -1
+    share = 1.0
+    if together:
+        for i in range(n):
+            change = abs(min(max(tau[i], -limit[i]), limit[i]) - effort[i])
+            if change > rate[i] * dt:
+                share = min(share, rate[i] * dt / change)
     count = 0
     for i in range(n):
         low = min(0.0, -limit[i] - min(hardware[i], 0.0))
         high = max(0.0, limit[i] - max(hardware[i], 0.0))
         wanted = tau[i]
+        if share < 1.0:
+            wanted = effort[i] + share * (min(max(wanted, -limit[i]), limit[i]) - effort[i])
         if math.isfinite(rate[i]) and math.isfinite(dt):
             wanted = min(max(wanted, effort[i] - rate[i] * dt), effort[i] + rate[i] * dt)
         effort[i] = min(max(wanted, low), high)
@@ -100,7 +108,7 @@ class EffortLimiter:
         self._rate = np.full(n, np.inf) if rate_limit is None else self._rates(rate_limit)
         self._ramp = self._rate if ramp_limit is None \
             else np.minimum(self._rate, self._rates(ramp_limit))
-        self._ramp_left = 0.0
+        self._ramp_left, self._longest_step = 0.0, math.inf
         self._possible = self._limit
         if hard_limit is not None:
             own = self._of_joints('limits of the robot', hard_limit)
@@ -155,13 +163,15 @@ class EffortLimiter:
             self._has_last = True
             self.begin_ramp()
 
-    def begin_ramp(self) -> None:
+    def begin_ramp(self, longest_step: float = math.inf) -> None:
         """Go on from the last effort, if there is one, within the limit of a ramp.
 
-        It ends when any change may be complete. For good it would be too slow a feedback: it
-        delays single joints, which moves those that they are coupled with.
+        It ends when any change may be complete. With a limit of its own, all efforts change in
+        proportion: if only some were delayed, the joints coupled with them would be thrown. A
+        longer time between two efforts counts as `longest_step`, s.
         """
         self._ramp_left = 2.0 * RAMP_TIME if self._has_last else 0.0
+        self._longest_step = longest_step
 
     def end_ramp(self) -> None:
         """End a ramp at once."""
@@ -194,12 +204,13 @@ class EffortLimiter:
                                         + ', '.join(self.joint_names))
         # The first effort has no rate. Negative time and NaN allow no change.
         since = math.inf if not self._has_last else dt if dt > 0.0 else 0.0
-        rate = self._rate
-        if self._ramp_left > 1e-9:
-            rate = self._ramp
+        is_ramp = self._ramp_left > 1e-9
+        if is_ramp:
+            since = min(since, self._longest_step)
             self._ramp_left -= since
-        count = self._cut(tau, self._limit, self.hardware_gravity, rate, since, self.effort,
-                          self.saturated)
+        count = self._cut(tau, self._limit, self.hardware_gravity,
+                          self._ramp if is_ramp else self._rate, since,
+                          is_ramp and self._ramp is not self._rate, self.effort, self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
             raise ControlError('needs an effort that is not finite', subject=joint,

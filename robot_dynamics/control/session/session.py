@@ -622,7 +622,7 @@ class ControlSession:
     def _begin_holding(self) -> None:
         monitor = self.monitor
         self._command_gate.prepare(monitor.q)
-        self.limiter.begin_ramp()
+        self.limiter.begin_ramp(self.settings.period)
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.supervisor.lies[:] = 0
@@ -633,7 +633,7 @@ class ControlSession:
         # The reference starts at the pose held, not at the one measured now: the feedback
         # that carries an unknown load by a small error must not drop it.
         self.controller.reset(self.monitor.q, self.monitor.v)
-        self.limiter.begin_ramp()
+        self.limiter.begin_ramp(self.settings.period)
         self._first_step = True
         self.supervisor.begin_following(self.pose, self.q_d, self.limiter.effort)
         self._obeys_until = self._stamp + OBEDIENCE_TIME

@@ -68,6 +68,18 @@ def test_efforts_of_a_robot_change_by_their_limit_within_20_ms_while_control_cha
     np.testing.assert_array_equal(limiter.apply(limit, 0.002), limit)
 
 
+def test_efforts_change_in_proportion_in_a_ramp_and_by_one_step_after_a_gap(arm3):
+    limiter = EffortLimiter.for_robot(arm3)
+    limit = limiter.limit
+    limiter.begin_at(np.zeros(3))
+    limiter.begin_ramp(0.002)
+    # Those beyond a limit count as at the limit.
+    wanted = limit * [9.0, -0.5, 0.1]
+    np.testing.assert_allclose(limiter.apply(wanted, 0.01), limit * [0.1, -0.05, 0.01])
+    assert limiter.saturated.all()
+    np.testing.assert_allclose(limiter.apply(wanted, 0.001), limit * [0.15, -0.075, 0.015])
+
+
 def test_a_rate_limit_holds_in_ramps_too_and_may_be_unlimited(arm3):
     limiter = EffortLimiter.for_robot(arm3, rate_limit=[INF, 100.0, INF])
     limiter.begin_at(np.zeros(3))
