@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,16 @@ from robot_dynamics.dynamics.kernels import (
 from robot_dynamics.dynamics.kernels.equation import Equation
 from robot_dynamics.dynamics.least_squares import Factor, NormalEquations
 from robot_dynamics.dynamics.linearisation import LinearModel, motion_of_deviations, product
+from robot_dynamics.dynamics.results import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    InverseDynamicsRates,
+    JacobianDerivatives,
+    MatrixTimeDerivatives,
+    ParameterDerivatives,
+    StateDerivatives,
+    TimeDerivatives,
+)
 from robot_dynamics.errors import (
     DimensionError,
     ModelError,
@@ -57,101 +67,6 @@ AXES = ('base', 'link')
 
 #: Number of samples whose regressors a least-squares problem stores at a time.
 _AT_A_TIME = 128
-
-
-class InverseDynamicsDerivatives(NamedTuple):
-    """Derivatives of the efforts; row i is tau_i, column h is q_h, v_h or a_h."""
-
-    #: d tau_i / d q_h, shape (..., n, n), N m/rad and the like.
-    dtau_dq: FloatArray
-    #: d tau_i / d v_h, shape (..., n, n).
-    dtau_dv: FloatArray
-    #: d tau_i / d a_h, the mass matrix, shape (..., n, n).
-    M: FloatArray
-
-
-class ForwardDynamicsDerivatives(NamedTuple):
-    """Derivatives of the accelerations; row i is a_i, column h is q_h, v_h or tau_h."""
-
-    #: d a_i / d q_h, shape (..., n, n).
-    da_dq: FloatArray
-    #: d a_i / d v_h, shape (..., n, n).
-    da_dv: FloatArray
-    #: d a_i / d tau_h = M^-1, shape (..., n, n).
-    da_dtau: FloatArray
-
-
-class InverseDynamicsRates(NamedTuple):
-    """Efforts and their time derivatives, shape (..., n)."""
-
-    #: N m or N.
-    tau: FloatArray
-    #: N m/s or N/s.
-    tau_dot: FloatArray
-    #: N m/s^2 or N/s^2.
-    tau_ddot: FloatArray
-
-
-class MatrixTimeDerivatives(NamedTuple):
-    """M, C and g and their time derivatives."""
-
-    #: Shape (..., n, n).
-    M: FloatArray
-    #: Shape (..., n, n).
-    C: FloatArray
-    #: Shape (..., n).
-    g: FloatArray
-    #: Shape (..., n, n).
-    M_dot: FloatArray
-    #: Shape (..., n, n).
-    C_dot: FloatArray
-    #: Shape (..., n).
-    g_dot: FloatArray
-
-
-class TimeDerivatives(NamedTuple):
-    """Time derivatives of M, C and g."""
-
-    #: Shape (..., n, n).
-    M_dot: FloatArray
-    #: Shape (..., n, n).
-    C_dot: FloatArray
-    #: Shape (..., n).
-    g_dot: FloatArray
-
-
-class StateDerivatives(NamedTuple):
-    """Derivatives of M, C and g along q and v; index h is that of q_h or v_h."""
-
-    #: dM_dq[h, i, j] = dM_ij/dq_h, shape (..., n, n, n).
-    dM_dq: FloatArray
-    #: dC_dq[h, i, j] = dC_ij/dq_h, shape (..., n, n, n).
-    dC_dq: FloatArray
-    #: dC_dv[h, i, j] = dC_ij/dv_h, shape (..., n, n, n).
-    dC_dv: FloatArray
-    #: dg_dq[h, i] = dg_i/dq_h, shape (..., n, n).
-    dg_dq: FloatArray
-
-
-class ParameterDerivatives(NamedTuple):
-    """Derivatives of M, C and g along the inertial parameters; index p is that of pi_p."""
-
-    #: dM_dpi[p, i, j] = dM_ij/dpi_p, shape (..., 10 nb, n, n).
-    dM_dpi: FloatArray
-    #: dC_dpi[p, i, j] = dC_ij/dpi_p, shape (..., 10 nb, n, n).
-    dC_dpi: FloatArray
-    #: dg_dpi[p, i] = dg_i/dpi_p, shape (..., 10 nb, n).
-    dg_dpi: FloatArray
-
-
-class JacobianDerivatives(NamedTuple):
-    """Derivatives of the Jacobian of a frame and of its rate; index h is that of q_h."""
-
-    #: dJ_dq[h] = dJ/dq_h, shape (..., n, 6, n). It equals d(dJ/dt)/dv_h if each joint has one
-    #: coordinate.
-    dJ_dq: FloatArray
-    #: dJdot_dq[h] = d(dJ/dt)/dq_h, shape (..., n, 6, n).
-    dJdot_dq: FloatArray
 
 
 # Methods that call one equation directly for plain arrays of one sample.
@@ -185,7 +100,8 @@ class Dynamics:
     reflected to the joints, as in MuJoCo and Pinocchio. Damping and friction are not part of tau
     (see the terms of `regressor`).
 
-    Joint arguments are float64 arrays of shape (n,), or batches of shape (..., n) whose
+    Joint arguments are positions q, velocities v, accelerations a and joint efforts tau:
+    float64 arrays of shape (n,), or batches of shape (..., n) whose
     leading axes broadcast against each other; other real numbers are accepted, but slower. Results
     of a single sample have no leading axes. Positions are in rad or m, efforts in N m or N, all
     vectors in the axes of the base frame.
@@ -232,8 +148,13 @@ class Dynamics:
     then cached on disk; `robot_dynamics.dynamics.warmup.warm_up` compiles the kernels of control
     loops ahead of time.
 
+    "Garofalo et al." in the methods is Garofalo, Ott, Albu-Schaeffer, "On the closed form
+    computation of the dynamic matrices and their differentiations".
+
     Examples
     --------
+    The examples of the methods use the same import.
+
     >>> from robot_dynamics import Dynamics, Robot
     >>> dynamics = Dynamics(Robot.from_urdf('urdf/planar_2r.urdf'))
     >>> dynamics.inverse_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0]).shape
@@ -307,7 +228,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.column_names(['viscous'])[-3:]
         ('link2/Jzz', 'joint1/viscous', 'joint2/viscous')
@@ -333,7 +253,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.parameter_vector().shape, dynamics.parameter_vector(['viscous']).shape
         ((20,), (22,))
@@ -353,7 +272,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
         external : array_like, shape (..., nb, 6), or mapping of link names to (..., 6), optional
             External force at the origin of a link (3) and moment on it (3), N and N m, base
             axes.
@@ -369,7 +287,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 0.0]).round(3)
         array([27.194,  5.275])
@@ -386,7 +303,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
 
         Returns
         -------
@@ -395,7 +311,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.gravity_torque([0.0, 0.0]).round(3)
         array([25.751,  4.905])
@@ -413,7 +328,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, tau : array_like, shape (..., n)
-            Positions, velocities, joint efforts.
         external : array_like or mapping, optional
             External forces, as for `inverse_dynamics`.
 
@@ -436,7 +350,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> q, v = [0.3, -0.2], [1.0, 0.5]
         >>> tau = dynamics.inverse_dynamics(q, v, [2.0, -1.0])
@@ -455,7 +368,6 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
         out : tuple of three ndarrays, optional
             Arrays for M, C and g.
 
@@ -470,7 +382,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> M, C, g = dynamics.matrices([0.3, -0.2], [1.0, 0.5])
         >>> M.round(3)
@@ -488,7 +399,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
 
         Returns
         -------
@@ -497,7 +407,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.mass_matrix([0.0, 0.0]).round(3)
         array([[1.443, 0.37 ],
@@ -512,11 +421,8 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
         factorisation : {'christoffel', 'garofalo'}
-            The Christoffel matrix, see `matrices`, or that of Garofalo, Ott,
-            Albu-Schaeffer, "On the closed form computation of the dynamic matrices and
-            their differentiations", eq. 6b::
+            The Christoffel matrix, see `matrices`, or that of Garofalo et al., eq. 6b::
 
                 C = sum_k J_k^T ((I_k adj_k - adj_k^T I_k) J_k + I_k dJ_k/dt)
 
@@ -530,7 +436,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.coriolis_matrix([0.0, 1.0], [1.0, 0.5]).round(3) + 0.0
         array([[-0.086, -0.257],
@@ -546,7 +451,6 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
 
         Returns
         -------
@@ -555,7 +459,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> round(float(dynamics.kinetic_energy([0.0, 0.0], [1.0, 0.0])), 4)
         0.7216
@@ -570,7 +473,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
 
         Returns
         -------
@@ -579,7 +481,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> rise = dynamics.potential_energy([1.0, 0.0]) - dynamics.potential_energy([0.0, 0.0])
         >>> round(float(rise), 4)
@@ -599,7 +500,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
         terms : sequence of str
             Joint terms to append, see `robot_dynamics.dynamics.joint_terms`; with 'armature' and
             `parameter_vector`, tau = Y pi without the second summand.
@@ -613,7 +513,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> robot = Robot.from_urdf('planar_2r')
         >>> dynamics = Dynamics(robot)
         >>> q, v, a = [0.3, -0.2], [1.0, 0.5], [2.0, -1.0]
@@ -633,10 +532,8 @@ class Dynamics:
 
         Parameters
         ----------
-        q, v : array_like, shape (..., n)
-            Positions and velocities.
-        v_r, a_r : array_like, shape (..., n)
-            Reference velocities and accelerations.
+        q, v, v_r, a_r : array_like, shape (..., n)
+            Positions and velocities, reference velocities and accelerations.
         terms : sequence of str
             Joint terms to append, see `robot_dynamics.dynamics.joint_terms`.
         out : ndarray, optional
@@ -649,7 +546,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> q, v, v_r, a_r = [0.3, -0.2], [1.0, 0.5], [0.9, 0.6], [2.0, -1.0]
         >>> Yr = dynamics.slotine_li_regressor(q, v, v_r, a_r)
@@ -669,10 +565,8 @@ class Dynamics:
 
         Parameters
         ----------
-        q, v : array_like, shape (..., n)
-            Positions and velocities.
-        v_r, a_r : array_like, shape (..., n)
-            Reference velocities and accelerations.
+        q, v, v_r, a_r : array_like, shape (..., n)
+            Positions and velocities, reference velocities and accelerations.
         s : array_like, shape (..., n)
             Sliding variable v_r - v.
         parameters : array_like, shape (..., 10 nb + len(terms) n)
@@ -689,7 +583,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> q, v, v_r, a_r = [0.3, -0.2], [1.0, 0.5], [0.9, 0.6], [2.0, -1.0]
         >>> s = [-0.1, 0.1]
@@ -718,7 +611,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a, tau : array_like, shape (..., n)
-            Positions, velocities, accelerations, joint efforts.
         weights : array_like, shape (n,) or (..., n), optional
             Weight of the squared error of each joint, or of each row; one by default. The inverse
             variance of the efforts gives the minimum-variance estimate.
@@ -738,7 +630,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 100, 2))
         >>> tau = dynamics.inverse_dynamics(q, v, a)
@@ -791,7 +682,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
         out : tuple of three ndarrays, optional
             Arrays for the results, which must not share memory.
 
@@ -809,12 +699,10 @@ class Dynamics:
 
         computed without these tensors in O(n d) for a tree of depth d: Singh, Russell,
         Wensing, "Efficient analytical derivatives of rigid-body dynamics using spatial
-        vector algebra". Equal to Garofalo, Ott, Albu-Schaeffer, "On the closed form
-        computation of the dynamic matrices and their differentiations", eq. 24.
+        vector algebra". Equal to Garofalo et al., eq. 24.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> found = dynamics.inverse_dynamics_derivatives([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
         >>> found.dtau_dq.round(3)
@@ -833,7 +721,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, tau : array_like, shape (..., n)
-            Positions, velocities, joint efforts.
 
         Returns
         -------
@@ -854,7 +741,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> q, v, tau = [0.3, -0.2], [1.0, 0.5], [1.0, 1.0]
         >>> found = dynamics.forward_dynamics_derivatives(q, v, tau)
@@ -894,7 +780,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> model = dynamics.linearise([0.3, -0.2], [0.0, 0.0], a=[0.0, 0.0])
         >>> model.A.shape, model.B.shape
@@ -940,15 +825,13 @@ class Dynamics:
             tau'  = M j + M' a + C a + C' v + g'
             tau'' = M s + 2 M' j + M'' a + C j + 2 C' a + C'' v + g''
 
-        First derivatives of the matrices are those of `time_derivatives` (Garofalo, Ott,
-        Albu-Schaeffer, "On the closed form computation of the dynamic matrices and their
-        differentiations", eq. 25). They are not computed here: the Newton-Euler recursion is
+        First derivatives of the matrices are those of `time_derivatives` (Garofalo et al.,
+        eq. 25). They are not computed here: the Newton-Euler recursion is
         evaluated with the derivatives of every vector. The motion of a motor behind a spring
         follows from tau' and tau''.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> rates = dynamics.inverse_dynamics_rates(*np.zeros((5, 2)))
         >>> rates.tau.round(3), rates.tau_dot.round(3)
@@ -965,7 +848,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
         out : tuple of six ndarrays, optional
             Arrays for the results, which must not share memory.
 
@@ -977,7 +859,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> found = dynamics.matrix_time_derivatives([0.0, 1.0], [1.0, 0.5], [0.0, 0.0])
         >>> bool(np.allclose(found.M_dot, found.C + found.C.T))
@@ -995,7 +876,6 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
         factorisation : {'christoffel', 'garofalo'}
             Factorisation of C; see `coriolis_matrix`.
 
@@ -1006,8 +886,7 @@ class Dynamics:
 
         Notes
         -----
-        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
-        matrices and their differentiations", eq. 25, computed directly::
+        Garofalo et al., eq. 25, computed directly::
 
             dM/dt = sum dJ^T/dt I J + J^T I dJ/dt
             dC/dt = sum dJ^T/dt (Psi J + I dJ/dt) + J^T I d2J/dt2
@@ -1018,7 +897,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> M_dot, C_dot, g_dot = dynamics.time_derivatives([0.0, 1.0], [1.0, 0.5], [0.0, 0.0])
         >>> M_dot.round(3)
@@ -1038,7 +916,6 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
         factorisation : {'christoffel', 'garofalo'}
             Factorisation of C; see `coriolis_matrix`.
 
@@ -1050,8 +927,7 @@ class Dynamics:
 
         Notes
         -----
-        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
-        matrices and their differentiations", eq. 24::
+        Garofalo et al., eq. 24::
 
             dM/dq_h = sum dJ^T/dq_h I J + J^T I dJ/dq_h
             dC/dq_h = sum dJ^T/dq_h (Psi J + I dJ/dt) + J^T I d(dJ/dt)/dq_h
@@ -1064,7 +940,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> found = dynamics.state_derivatives([0.0, 1.0], [1.0, 0.5])
         >>> found.dM_dq[1].round(3)
@@ -1081,7 +956,6 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
         factorisation : {'christoffel', 'garofalo'}
             Factorisation of C; see `coriolis_matrix`.
 
@@ -1094,8 +968,7 @@ class Dynamics:
 
         Notes
         -----
-        Garofalo, Ott, Albu-Schaeffer, "On the closed form computation of the dynamic
-        matrices and their differentiations", eq. 13, for column j::
+        Garofalo et al., eq. 13, for column j::
 
             dM^j/dpi_h = J^T A(J^j)^h
             dC^j/dpi_h = J^T (A(adj J^j + dJ^j/dt)^h - adj^T A(J^j)^h)
@@ -1105,7 +978,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> found = dynamics.parameter_derivatives([0.3, -0.2], [1.0, 0.5])
         >>> g = found.dg_dpi.T @ dynamics.parameters
@@ -1119,9 +991,8 @@ class Dynamics:
     #
     # In 'base' axes, rows 0-2 of a Jacobian are the velocity of the frame's origin and rows
     # 3-5 the angular velocity. In 'link' axes both are expressed in the axes of the frame, which
-    # gives the body twist: J_k of Garofalo, Ott, Albu-Schaeffer, "On the closed form computation
-    # of the dynamic matrices and their differentiations". The paper computes Jacobians from link
-    # to link (eqs. 27-32); here each column is evaluated directly.
+    # gives the body twist: J_k of Garofalo et al. The paper computes Jacobians from link to link
+    # (eqs. 27-32); here each column is evaluated directly.
 
     def forward_kinematics(self, q: ArrayLike, link: str | None = None) -> FloatArray:
         """Poses in the base frame.
@@ -1129,7 +1000,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
         link : str, optional
             A link or frame of the robot; all moving bodies by default.
 
@@ -1140,7 +1010,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.forward_kinematics([0.0, 0.0], 'link2')[:3, 3].round(3)
         array([0.45, 0.  , 0.  ])
@@ -1159,7 +1028,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
         link : str
             A link or frame of the robot.
         axes : {'base', 'link'}
@@ -1169,22 +1037,17 @@ class Dynamics:
         -------
         ndarray, shape (..., 6, n)
             Linear velocity of the frame's origin (rows 0-2) and angular velocity (rows
-            3-5) per unit joint speed. In link axes, J_k of Garofalo, Ott, Albu-Schaeffer,
-            eq. 27.
+            3-5) per unit joint speed. In link axes, J_k of Garofalo et al., eq. 27.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.jacobian([0.0, 0.0], 'link2').round(3)[:3]
         array([[0.  , 0.  ],
                [0.  , 0.  ],
                [0.45, 0.  ]])
         """
-        frame = self._packed_frame(link, axes)
-        if axes == 'base':
-            self._open('jacobian', kinematics.jacobian, link, frame, 'link')
-        return self._run(kinematics.jacobian, self._gather(q=q), frame)[0]
+        return self._of_frame('jacobian', kinematics.jacobian, link, axes, q=q)[0]
 
     def jacobian_dot(self, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
                      ) -> FloatArray:
@@ -1193,32 +1056,24 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
-        link : str
-            A link or frame of the robot.
-        axes : {'base', 'link'}
-            Axes of the Jacobian.
+        link, axes : str
+            See `jacobian`.
 
         Returns
         -------
         ndarray, shape (..., 6, n)
             dJ/dt, so that the acceleration of the frame's origin and the angular
-            acceleration are J a + dJ/dt v (in base axes). Garofalo, Ott, Albu-Schaeffer,
-            eq. 28.
+            acceleration are J a + dJ/dt v (in base axes). Garofalo et al., eq. 28.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.jacobian_dot([0.0, 0.0], [1.0, 0.0], 'link2').round(3)[:3]
         array([[-0.45,  0.  ],
                [ 0.  ,  0.  ],
                [ 0.  ,  0.  ]])
         """
-        frame = self._packed_frame(link, axes)
-        if axes == 'base':
-            self._open('jacobian_dot', kinematics.jacobian_dot, link, frame, 'link')
-        return self._run(kinematics.jacobian_dot, self._gather(q=q, v=v), frame)[0]
+        return self._of_frame('jacobian_dot', kinematics.jacobian_dot, link, axes, q=q, v=v)[0]
 
     def jacobian_ddot(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str,
                       axes: str = 'base') -> FloatArray:
@@ -1227,28 +1082,22 @@ class Dynamics:
         Parameters
         ----------
         q, v, a : array_like, shape (..., n)
-            Positions, velocities, accelerations.
-        link : str
-            A link or frame of the robot.
-        axes : {'base', 'link'}
-            Axes of the Jacobian.
+        link, axes : str
+            See `jacobian`.
 
         Returns
         -------
         ndarray, shape (..., 6, n)
-            d2J/dt2. Garofalo, Ott, Albu-Schaeffer, eq. 29.
+            d2J/dt2. Garofalo et al., eq. 29.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.jacobian_ddot([0.0, 0.0], [1.0, 0.0], [0.0, 0.0], 'link2').shape
         (6, 2)
         """
-        frame = self._packed_frame(link, axes)
-        if axes == 'base':
-            self._open('jacobian_ddot', kinematics.jacobian_ddot, link, frame, 'link')
-        return self._run(kinematics.jacobian_ddot, self._gather(q=q, v=v, a=a), frame)[0]
+        return self._of_frame('jacobian_ddot', kinematics.jacobian_ddot, link, axes,
+                              q=q, v=v, a=a)[0]
 
     def jacobian_derivatives(self, q: ArrayLike, v: ArrayLike, link: str, axes: str = 'base',
                              ) -> JacobianDerivatives:
@@ -1257,32 +1106,25 @@ class Dynamics:
         Parameters
         ----------
         q, v : array_like, shape (..., n)
-            Positions and velocities.
-        link : str
-            A link or frame of the robot.
-        axes : {'base', 'link'}
-            Axes of the Jacobian.
+        link, axes : str
+            See `jacobian`.
 
         Returns
         -------
         JacobianDerivatives
-            dJ_dq and dJdot_dq, shape (..., n, 6, n); the index of q_h comes first. Garofalo,
-            Ott, Albu-Schaeffer, eqs. 30 to 32.
+            dJ_dq and dJdot_dq, shape (..., n, 6, n); the index of q_h comes first. Garofalo
+            et al., eqs. 30 to 32.
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dJ_dq, dJdot_dq = dynamics.jacobian_derivatives([0.0, 0.0], [1.0, 0.0], 'link2')
         >>> dJ_dq.shape
         (2, 6, 2)
         """
-        frame = self._packed_frame(link, axes)
-        if axes == 'base':
-            self._open('jacobian_derivatives', kinematics.jacobian_derivatives, link, frame,
-                       'link', JacobianDerivatives)
-        return JacobianDerivatives(*self._run(kinematics.jacobian_derivatives,
-                                              self._gather(q=q, v=v), frame))
+        return JacobianDerivatives(*self._of_frame(
+            'jacobian_derivatives', kinematics.jacobian_derivatives, link, axes,
+            JacobianDerivatives, q=q, v=v))
 
     def com_position(self, q: ArrayLike) -> FloatArray:
         """Centre of mass of all moving links in the base frame.
@@ -1290,7 +1132,6 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
 
         Returns
         -------
@@ -1304,7 +1145,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.com_position([0.0, 0.0]).round(3)
         array([ 0.404, -0.014,  0.001])
@@ -1318,15 +1158,12 @@ class Dynamics:
         Parameters
         ----------
         q : array_like, shape (..., n)
-            Positions.
 
         Returns
         -------
         ndarray, shape (..., 3, n)
             Velocity of the centre of mass per unit joint speed, base axes:
-            J_com = P^T I J / m, Garofalo, Ott, Albu-Schaeffer, "On the closed form
-            computation of the dynamic matrices and their differentiations", eq. 7. Gravity
-            is g(q) = -m J_com^T g_0.
+            J_com = P^T I J / m, Garofalo et al., eq. 7. Gravity is g(q) = -m J_com^T g_0.
 
         Raises
         ------
@@ -1335,7 +1172,6 @@ class Dynamics:
 
         Examples
         --------
-        >>> from robot_dynamics import Dynamics, Robot
         >>> dynamics = Dynamics(Robot.from_urdf('planar_2r'))
         >>> dynamics.com_jacobian([0.0, 0.0]).round(3)
         array([[-0.001,  0.012],
@@ -1379,6 +1215,14 @@ class Dynamics:
             self.__dict__[name] = self._caller.function(
                 name, getattr(type(self), name).__doc__ or '', equation,
                 getattr(type(self), name).__get__(self), entries, key_name, result)
+
+    def _of_frame(self, name: str, equation: Equation, link: str, axes: str,
+                  result: type | None = None, **arguments: ArrayLike) -> list[FloatArray]:
+        """Results of an equation of a frame; in base axes plain arrays then skip the method."""
+        frame = self._packed_frame(link, axes)
+        if axes == 'base':
+            self._open(name, equation, link, frame, 'link', result)
+        return self._run(equation, self._gather(**arguments), frame)
 
     def _factorised(self, name: str, equation: Equation, factorisation: str, result: type,
                     q: ArrayLike, v: ArrayLike) -> Any:
