@@ -112,6 +112,8 @@ class CommandGuardNode(PlainNode):
         # Why the arm has to be stopped, empty once it is, and the last failure.
         self._reason = self._failure = ''
         self._stops = 0
+        # Whether it was inactive already, so that there is nothing to report.
+        self._was_stopped = False
         self._begun_at = self._attempted_at = 0.0
 
     def check(self, values: Any) -> None:
@@ -158,11 +160,13 @@ class CommandGuardNode(PlainNode):
         was_armed = self._watch.is_armed
         reason = self._watch.check(
             now, received=received, publishers=self.count_publishers(self._commands.topic_name))
-        if self._watch.is_armed and not was_armed:
+        if self._watch.is_armed and not was_armed and not self._stops:
             self.get_logger().info(f'commands have begun on {self._commands.topic_name}')
         if reason is not None:
             self._reason, self._failure, self._stops = reason, '', self._stops + 1
             self._begun_at, self._attempted_at = time.monotonic(), -_ATTEMPT_PERIOD
+            controller = self._driver.controller
+            self._was_stopped = controller is not None and bool(controller.why_inactive())
         if self._reason:
             self._stop_arm()
 
@@ -181,6 +185,8 @@ class CommandGuardNode(PlainNode):
     def _on_answer(self, reason: str | None) -> None:
         if reason is not None:
             self._failure = reason
+        elif self._reason and self._was_stopped:
+            self._reason = ''
         elif self._reason:
             controller = self._driver.controller
             self.get_logger().warning(
