@@ -8,7 +8,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -255,10 +254,9 @@ class BagWriter:
                 action()
             except Exception as error:  # a full disk, above all
                 self.failure = error
-                # Without index and metadata, which need space. Half a record at the end is no
+                # Ends without index and metadata, which need space. Half a record at the end is no
                 # obstacle for `robot_dynamics.recordings`.
-                with suppress(Exception):
-                    self._writer.abort()
+                self._writer.__exit__(type(error), error, error.__traceback__)
                 return
 
 
