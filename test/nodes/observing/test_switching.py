@@ -165,7 +165,8 @@ def test_who_cannot_take_over_changes_nothing(bench):
         bench.switch('computed_torque')
     # One that wants two publishers of joint states.
     bench.run('gravity', autostart=False, state_publishers=2)
-    with pytest.raises(BringupError, match=r'has 1 publishers, not 2: pd_gravity continues'):
+    with pytest.raises(BringupError, match=r'has 1 publishers, not 2: /simulated_arm: '
+                                           r'pd_gravity continues'):
         bench.switch('gravity')
     bench.wait('pd_gravity', 'tracking')
     count = len(bench.efforts)
