@@ -35,6 +35,7 @@ from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.session.stop_motion import StopMotion
 from robot_dynamics.control.session.supervisor import (
     POSITION,
+    STILL,
     Finding,
     LatenessCounter,
     MotionSupervisor,
@@ -626,7 +627,8 @@ class ControlSession:
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
         self.supervisor.lies[:] = 0
-        self._obeys_until = math.inf
+        # In motion, an unknown load would look like an effort of the wrong sign.
+        self._obeys_until = math.inf if np.all(np.abs(monitor.v) < STILL) else -math.inf
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason
 
     def _begin_tracking(self) -> None:
@@ -636,7 +638,7 @@ class ControlSession:
         self.limiter.begin_ramp(self.settings.period)
         self._first_step = True
         self.supervisor.begin_following(self.pose, self.q_d, self.limiter.effort)
-        self._obeys_until = self._stamp + OBEDIENCE_TIME
+        self._obeys_until = min(self._obeys_until, self._stamp + OBEDIENCE_TIME)
         self.mode, self.reason = Mode.TRACKING, 'the arm follows'
         if self.stop_motion.is_requested:
             self._begin_halt()

@@ -16,7 +16,7 @@ A brake that is closed, a frozen encoder and an arm in a protective stop do not.
 
 *Lateness.* The states must not be older than the feedback tolerates, see `LatenessCounter`.
 
-One needs the model, and acts while an arm is taken over:
+One needs the model, and acts while an arm at rest is taken over:
 
 *Obedience.* The effort that acts, by the inverse dynamics of the measured motion, must not oppose
 the commanded one.
@@ -53,7 +53,7 @@ FRICTION_SHARE = 0.05
 STILL = 0.03
 #: Window of the obedience test, s; share of the effort limit from which on a command is compared;
 #: share of the command that has to act against it.
-OBEDIENCE_WINDOW, COMPARED_SHARE, REVERSED_SHARE = 0.01, 0.05, -0.3
+OBEDIENCE_WINDOW, COMPARED_SHARE, REVERSED_SHARE = 0.01, 0.1, -0.4
 #: States over which late ones are counted; share of late states at which the session goes safe,
 #: and share at which it returns. Single late states do no harm.
 COUNTED_STATES, TOO_MANY_LATE, FEW_LATE = 50, 0.4, 0.05
