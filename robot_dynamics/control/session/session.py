@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -656,7 +657,9 @@ class ControlSession:
         self.stop_motion.abandon()
         # Braking is not delayed.
         self.limiter.end_ramp()
-        self.controller.forget_recent()
+        # A controller that failed may fail again; the safe command has a fallback.
+        with suppress(Exception):
+            self.controller.forget_recent()
         self.counts['safe_entries'] += 1
         self._good_states = 0
         self._repeats_left = self.settings.safe_repeats

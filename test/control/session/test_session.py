@@ -253,6 +253,7 @@ def test_without_the_parameter_only_reactivation_ends_it(bench):
 def test_a_controller_that_fails_is_not_heard_again(new_bench, bad):
     bench = new_bench(resume_after=10).start()
     bench.controller.answer = bad
+    bench.controller.forget_recent = None  # cannot be called
     command = bench.state()
     np.testing.assert_array_equal(command.effort, bench.controller.gravity)
     assert command.is_safe
