@@ -195,7 +195,7 @@ def test_a_middleware_that_is_not_there(domain):
     lines = done.stdout.splitlines()
     assert lines[0] == 'no system can be checked'
     assert lines[1] == '[this shell]'
-    assert lines[2].startswith("error: RMW_IMPLEMENTATION: is 'rmw_of_nobody', which cannot")
+    assert lines[2].startswith("error: RMW_IMPLEMENTATION: selects 'rmw_of_nobody', which cannot")
     assert '[rcl]' not in lines[2]
     assert 'install ros-<distro>-rmw-of-nobody, or unset it' in lines[2]
     assert lines[-1].startswith('1 error')

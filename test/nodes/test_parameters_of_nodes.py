@@ -41,7 +41,7 @@ NEEDS = {
     'simulated_arm': {'robot': 'arm7', 'hold_time': 0.5, 'wait_for_commands': 1.5},
     'adaptive_controller': {'robot': 'arm7', 'state_timeout': 2.0},
     'inverse_dynamics': {'robot': 'arm7', 'gravity': [0, 0, -9.81]},
-    'reference': {'robot': 'arm7'}, 'recorder': {},
+    'reference': {'robot': 'arm7'}, 'recorder': {}, 'command_guard': {},
     # The reference leads already: it waits.
     'excitation': {'robot': 'arm7', 'patience': 600.0},
     # The others wait unconfigured: one controller commands the arm.
