@@ -240,5 +240,5 @@ def test_copies(dynamics):
 def test_without_inertia_the_coordinate_is_named(dynamics):
     robot = replace(dynamics.robot, inertial_parameters=np.zeros((8, 10)))
     q, v, _, tau, _ = state(dynamics)
-    with pytest.raises(ModelError, match='joint joint7 has no inertia'):
+    with pytest.raises(ModelError, match='joint joint7 moves no inertia'):
         Dynamics(robot).forward_dynamics(q, v, tau)

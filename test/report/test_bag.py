@@ -301,7 +301,7 @@ def test_messages_that_together_stand_for_much_are_refused(make, monkeypatch):
     many = [(0.01 * k, text('x' * 2**20)) for k in range(8)]
     folder = make({'/c/mode': many}, storage=StoragePlugin.SQLITE3,
                   compression=CompressionMode.MESSAGE)
-    refused(folder, 'record fewer topics')
+    refused(folder, 'record less at a time')
 
 
 def test_wanted_messages_that_stand_for_much_are_refused_in_time(tmp_path, within):
@@ -349,7 +349,7 @@ def test_a_message_that_stands_for_much_is_refused(make, monkeypatch):
 
 def test_more_than_can_be_held_is_refused(make, monkeypatch):
     monkeypatch.setattr(bags, 'MAX_TOTAL', 10_000)
-    refused(make(), 'record fewer topics')
+    refused(make(), 'record less at a time')
 
 
 def test_a_table_that_computes_is_refused(tmp_path):

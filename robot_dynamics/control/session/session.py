@@ -610,8 +610,9 @@ class ControlSession:
         needed = sent + added
         reported = self.gate.as_sent(monitor.q, monitor.effort) + added
         # As shares of the limits: a reading beyond them shows a sign and no more.
-        share = np.clip(needed / limit, -1.0, 1.0)
-        product = np.clip(reported / limit, -1.0, 1.0) * share
+        with np.errstate(over='ignore'):
+            share = np.clip(needed / limit, -1.0, 1.0)
+            product = np.clip(reported / limit, -1.0, 1.0) * share
         # Written so that NaN, an effort that is not reported, does not oppose.
         if not (np.abs(share).max() > MUCH_GRAVITY and product.sum() < OPPOSES * share @ share):
             return ''

@@ -128,7 +128,7 @@ def test_arrays_of_the_caller(tree):
         np.testing.assert_array_equal(value, wanted)
     with pytest.raises(DimensionError, match='three arrays'):
         dynamics.inverse_dynamics_derivatives(q, v, a, out[0])
-    with pytest.raises(DimensionError, match='shares memory'):
+    with pytest.raises(DimensionError, match='must not share memory'):
         dynamics.inverse_dynamics_derivatives(q, v, a, (out[0], out[1], out[0]))
     square = np.zeros((5, 5))
     dynamics.inverse_dynamics_derivatives(square[0], square[1], square[2],

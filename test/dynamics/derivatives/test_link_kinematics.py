@@ -152,5 +152,5 @@ def test_wrong_arguments_are_refused(tree):
         dynamics.jacobian_dot(zero, zero, 'nowhere')
     weightless = Dynamics(tree(0, 2).with_parameters(np.zeros(20)))
     for call in (weightless.com_position, weightless.com_jacobian):
-        with pytest.raises(ModelError, match='no mass'):
+        with pytest.raises(ModelError, match='no moving mass'):
             call(zero)

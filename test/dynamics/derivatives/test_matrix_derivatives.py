@@ -151,7 +151,7 @@ def test_arrays_of_the_caller(tree):
     with pytest.raises(DimensionError, match='six arrays'):
         dynamics.matrix_time_derivatives(q, v, a, out[:3])
     M, C, g, M_dot, _, g_dot = out
-    with pytest.raises(DimensionError, match='shares memory'):
+    with pytest.raises(DimensionError, match='must not share memory'):
         dynamics.matrix_time_derivatives(q, v, a, (M, C, g, M_dot, M, g_dot))
     with pytest.raises(DimensionError, match='shape'):
         dynamics.matrix_time_derivatives(q, v, a, (M, C, g, M_dot, g, g_dot))
