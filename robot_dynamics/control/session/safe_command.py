@@ -133,13 +133,17 @@ class SafeMotion:
 
         Where both measurements of a joint are wrong, slope is the best guess of its speed.
         """
+        self.forget()
         self.q[:] = q
         self._known = np.where(lies == BOTH, slope, _trusted(v, slope, lies))
         self.v[:] = self._known
-        self.released[:] = False
-        self.level, self._in_row, self._brakes = SafeLevel.FULL, 0, False
-        self.share, self._coasted = 1.0, 0.0
+        self._in_row, self._brakes, self._coasted = 0, False, 0.0
         self._energy = self._kinetic_energy()
+
+    def forget(self) -> None:
+        """Have the whole safe command again."""
+        self.level, self.share = SafeLevel.FULL, 1.0
+        self.released[:] = False
 
     def update(self, q: FloatArray, v: FloatArray, slope: FloatArray, lies: IntArray, dt: float,
                age: float) -> None:

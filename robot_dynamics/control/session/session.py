@@ -407,12 +407,12 @@ class ControlSession:
 
         None where nothing was ever sent: the arm is not under control of this session then.
         """
-        self.mode, self.reason = Mode.STOPPED, reason
         self.adapted = False
         self.stop_motion.abandon()
         # The last command may act for ever: it is not delayed by the rate limit.
         self.limiter.forget()
         command = self._send_safe_at_rest(0.0)
+        self.mode, self.reason = Mode.STOPPED, reason
         self._command_gate.release_arm()
         return command
 
@@ -628,7 +628,8 @@ class ControlSession:
         self.limiter.begin_ramp(self.settings.period)
         self.trajectory.anchor(self.pose)
         self.gate.begin(monitor.stamp, monitor.q, monitor.effort)
-        self.supervisor.lies[:] = 0
+        self.supervisor.forget_lies()
+        self._safe_motion.forget()
         # In motion, an unknown load would look like an effort of the wrong sign.
         self._obeys_until = math.inf if np.all(np.abs(monitor.v) < STILL) else -math.inf
         self.mode, self.cause, self.reason = Mode.HOLDING, None, self.gate.reason

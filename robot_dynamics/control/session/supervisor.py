@@ -40,6 +40,8 @@ MEMORY, VELOCITY_LAG = 0.15, 0.015
 #: Difference of positions that it always allows, of a joint with this speed limit or more (in
 #: proportion for slower joints): noise and resolution. rad or m, rad/s or m/s.
 LEAST_DIFFERENCE, LEAST_AT_SPEED = 0.015, 2.0
+#: Corner frequency of the filter on the speed of a position. Hz.
+SLOPE_CUTOFF = 30.0
 #: Time between two states from which on they are not compared. s.
 LONGEST_STEP = 0.05
 #: Inconsistent states in a row that are a fault, not a single wrong measurement.
@@ -146,11 +148,16 @@ class MotionSupervisor:
         for array in (self._v, self.slope, self.speed, self._difference, self._fast,
                       self._in_row, self._jumps):
             array[:] = 0
-        self._window = -1.0
+        self._window, self.is_repeated = -1.0, False
+
+    def forget_lies(self) -> None:
+        """Trust every measurement again."""
+        self.lies[:] = 0
+        self.unseen[:] = 0.0
 
     def begin_following(self, q: FloatArray, q_d: FloatArray, effort: FloatArray) -> None:
         """Expect the arm to follow a reference from here on, where this effort held it."""
-        self._following[:] = self.unseen[:] = 0.0
+        self._following[:] = 0.0
         self._following[[ANCHOR, REFERENCE, HELD_BY]] = q, q_d, effort
 
     def check_state(self, q: FloatArray, v: FloatArray, stamp: float) -> Finding | None:
@@ -263,7 +270,7 @@ def compare(q, v, dt, least, q_before, v_before, slope, speed, difference, fast,
     within the memory. The measurement that jumped is the wrong one.
     """
     keep = math.exp(-dt / MEMORY)
-    blend = 1.0 - math.exp(-2.0 * math.pi * 30.0 * dt)
+    blend = 1.0 - math.exp(-2.0 * math.pi * SLOPE_CUTOFF * dt)
     worst, joint = 1.0, -1
     for i in range(q.size):
         step = q[i] - q_before[i]

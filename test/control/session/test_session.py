@@ -844,3 +844,19 @@ def test_readings_of_a_moving_arm_or_of_another_kind_are_not_compared(arm7):
     assert first_states(arm7, STRETCHED, reversed_, v=0.3).mode is not Mode.WAITING
     gate = StartGate(arm7.limits.effort, compare_effort=False)
     assert first_states(arm7, STRETCHED, reversed_, gate=gate).mode is Mode.HOLDING
+
+
+def test_what_a_fault_took_from_the_safe_command_is_given_back(new_bench):
+    """An arm that was released is held again, and is not dropped by the next stop."""
+    bench = new_bench(states_lost=StatesLost.RELEASE).start()
+    bench.tick(1.0)
+    for _ in range(1000):
+        bench.tick()
+    assert bench.session.mode is Mode.SAFE
+    np.testing.assert_array_equal(bench.session.stop('released').effort, 0.0)
+    bench.session.supervisor.unseen[:] = 0.3
+    bench.session.reactivate()
+    bench.state()
+    assert bench.session.mode is Mode.HOLDING
+    np.testing.assert_allclose(bench.session.stop('asked to').effort, bench.controller.gravity)
+    assert not bench.session.supervisor.unseen.any()
