@@ -10,6 +10,11 @@ All processes end with this one, also when it is interrupted or killed.
     python benchmark/chaos.py
     python benchmark/chaos.py --minutes 60 --seed 7 --write
     python benchmark/chaos.py --seed 7 --system 1 --only 23
+
+With `--faults` the arm and its driver have the faults of `benchmark/fault_matrix.py` instead:
+
+    python benchmark/chaos.py --faults --write
+    python benchmark/chaos.py --faults --arm ur5 --fault 'encoder jump'
 """
 
 from __future__ import annotations
@@ -28,6 +33,7 @@ from pathlib import Path
 from chaos_parts.leaks import end_with_parent
 from chaos_parts.report import failures, print_outcome, summary, write
 from chaos_parts.run import SETUPS, Run, play
+from fault_matrix import main as fault_matrix
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -43,11 +49,15 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
                         help='only the scenarios with these numbers')
     parser.add_argument('--json', type=Path, help='write everything into this file')
     parser.add_argument('--write', action='store_true', help='put it into docs/reliability.md')
+    parser.add_argument('--faults', nargs=argparse.REMAINDER, metavar='OPTION',
+                        help='faults of arm and driver; options of benchmark/fault_matrix.py')
     return parser.parse_args(arguments)
 
 
 def main() -> int:
     options = parse()
+    if options.faults is not None:
+        return fault_matrix(['--processes', *options.faults])
     systems = range(options.systems) if options.system is None else [options.system]
     seconds = 60.0 * options.minutes / len(systems)
     began = time.monotonic()

@@ -3,27 +3,40 @@
 """Faults of arms and drivers against every controller: how fast the arm becomes, and for how long.
 
     python benchmark/fault_matrix.py [--arm arm7 ...] [--law adaptive ...] [--rate 500 ...]
-        [--fault 'velocity sign' ...] [--write]
+        [--fault 'velocity sign' ...] [--processes] [--write]
 
-One line for each run; `--write` puts the worst of each fault into docs/reliability.md.
+One line for each run; `--write` puts the worst of each fault into docs/reliability.md. With
+`--processes`, also as `python benchmark/chaos.py --faults`, controllers are nodes in processes of
+their own, see `benchmark/fault_parts/nodes.py`.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
+import signal
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmark.chaos_parts.leaks import end_with_parent
 from benchmark.fault_parts.arm import ARMS
 from benchmark.fault_parts.lies import FAULTS
-from benchmark.fault_parts.runs import LAWS, Outcome, concerns, run
+from benchmark.fault_parts.runs import LAWS, Outcome, concerns, findings, run
 from benchmark.sections import DOCS, write_section
 
-RATES = (250.0, 500.0, 1000.0)
+#: Rates of the matrix, Hz: in this process, with nodes in lock step, and in real time.
+RATES, NODE_RATES, REAL_TIME_RATES = (250.0, 500.0, 1000.0), (250.0, 500.0), (250.0,)
+#: Sections of docs/reliability.md: of this process, and of nodes.
+SECTIONS = 'faults of arms and drivers', 'faults in processes'
+#: Fault, arm, law, and rate in Hz.
+Cell = tuple[str, str, str, float]
 
 
 def table(outcomes: dict[str, list[Outcome]]) -> str:
@@ -42,32 +55,77 @@ def table(outcomes: dict[str, list[Outcome]]) -> str:
     return '\n'.join(lines)
 
 
-def main() -> int:
-    """Run what was asked for and print a line for each run."""
+def in_this_process(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
+    """Run the cells with sessions of this process."""
+    for cell in cells:
+        fault, arm, law, rate = cell
+        yield cell, run(arm, law, rate, fault)
+
+
+def in_processes(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
+    """Run the cells with controllers in processes of their own.
+
+    In lock step, where each process waits for another most of the time, there are twice as many
+    runs as cores. Runs in real time have the machine to themselves.
+    """
+    from benchmark.fault_parts.nodes import run_configuration
+
+    configurations: dict[tuple[bool, str, str, float], list[str]] = defaultdict(list)
+    for fault, arm, law, rate in cells:
+        configurations[FAULTS[fault][0].needs_real_time, arm, law, rate].append(fault)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # The processes of the pool end with their groups, see `end_with_parent`.
+        signal.signal(number, lambda number, frame: os._exit(128 + number))
+    for real_time, workers in ((False, 2 * (os.cpu_count() or 1)), (True, 1)):
+        with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context('spawn'),
+                                 initializer=end_with_parent) as pool:
+            running = {
+                pool.submit(run_configuration, arm, law, rate, faults, real_time=real_time):
+                [(fault, arm, law, rate) for fault in faults]
+                for (is_real, arm, law, rate), faults in configurations.items()
+                if is_real == real_time}
+            for done in as_completed(running):
+                yield from zip(running[done], done.result(), strict=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what was asked for and print a line for each run; return 1 where something is wrong."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument('--arm', nargs='+', choices=ARMS, default=list(ARMS))
     parser.add_argument('--law', nargs='+', choices=LAWS, default=list(LAWS))
-    parser.add_argument('--rate', nargs='+', type=float, default=list(RATES))
+    parser.add_argument('--rate', nargs='+', type=float, help='default 250 500 1000; with '
+                        '--processes 250 500, and 250 in real time')
     parser.add_argument('--fault', nargs='+', choices=FAULTS, default=list(FAULTS))
+    parser.add_argument('--processes', action='store_true', help='controllers in processes of '
+                        'their own, over DDS')
     parser.add_argument('--write', action='store_true')
-    arguments = parser.parse_args()
-    outcomes: dict[str, list[Outcome]] = defaultdict(list)
-    for fault, arm, law, rate in product(arguments.fault, arguments.arm, arguments.law,
-                                         arguments.rate):
-        if not concerns(fault, law):
-            continue
-        outcome = run(arm, law, rate, fault)
+    options = parser.parse_args(arguments)
+    cells = [(fault, arm, law, rate)
+             for fault, arm, law in product(options.fault, options.arm, options.law)
+             if concerns(fault, law)
+             for rate in options.rate or (RATES if not options.processes else REAL_TIME_RATES
+                                          if FAULTS[fault][0].needs_real_time else NODE_RATES)]
+    outcomes: dict[str, list[Outcome]] = {fault: [] for fault in options.fault}
+    wrong = []
+    for (fault, arm, law, rate), outcome in (
+            in_processes if options.processes else in_this_process)(cells):
         outcomes[fault].append(outcome)
-        print(f'{fault:15} {arm:6} {law:15} {rate:5g} Hz  peak {outcome.peak:6.2f}  tip '
-              f'{outcome.tip_speed:6.2f} m/s  safe {outcome.time_to_safe:6.3f} s  after '
-              f'{outcome.after:6.2f}  energy {outcome.energy_at_safe:8.3g} '
-              f'{outcome.energy_after:8.3g} J  {outcome.reason}', flush=True)
-    text = table(outcomes)
+        line = (f'{fault:15} {arm:6} {law:15} {rate:5g} Hz  peak {outcome.peak:6.2f}  tip '
+                f'{outcome.tip_speed:6.2f} m/s  safe {outcome.time_to_safe:6.3f} s  after '
+                f'{outcome.after:6.2f}  energy {outcome.energy_at_safe:8.3g} '
+                f'{outcome.energy_after:8.3g} J  {outcome.reason}')
+        print(line, flush=True)
+        wrong += [f'{fault}, {arm}, {law}, {rate:g} Hz: {finding}'
+                  for finding in findings(fault, law, rate, outcome)]
+    text = table({fault: runs for fault, runs in outcomes.items() if runs})
     print(text)
-    if arguments.write:
-        write_section(DOCS / 'reliability.md', 'faults of arms and drivers', text
-                      + '\n\nMade by `python benchmark/fault_matrix.py --write`.')
-    return 0
+    print('\n'.join(f'FOUND: {finding}' for finding in wrong), file=sys.stderr)
+    if options.write:
+        command = 'chaos.py --faults' if options.processes else 'fault_matrix.py'
+        write_section(DOCS / 'reliability.md', SECTIONS[options.processes],
+                      f'{text}\n\nFindings: {len(wrong)}. Made by `python benchmark/{command} '
+                      '--write`.')
+    return 1 if wrong else 0
 
 
 if __name__ == '__main__':

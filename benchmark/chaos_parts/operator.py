@@ -39,14 +39,20 @@ class Operator:
     A server that has found a client's requests but not yet where its answers go drops the
     answer; and one that was killed is looked for at its old place for a while. So whoever
     gets no answer asks again.
+
+    Parameters
+    ----------
+    controller : str
+        Name of the node of the controller.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, controller: str = CONTROLLER) -> None:
         with without_shared_memory():
             rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('chaos_people')
+        self._controller = controller
         self._references = self._node.create_publisher(
-            JointTrajectory, f'{CONTROLLER}/reference', qos.command())
+            JointTrajectory, f'{controller}/reference', qos.command())
         self._clients: dict[str, Client] = {}
 
     def close(self) -> None:
@@ -64,11 +70,14 @@ class Operator:
         end = time.monotonic() + timeout
         before = self._state(end)
         while before is not None and time.monotonic() < end:
-            answer = self._ask(ChangeState, f'{CONTROLLER}/change_state', request, end)
-            if answer is not None:
-                return answer.success
+            answer = self._ask(ChangeState, f'{self._controller}/change_state', request, end)
+            # Where it takes long, it may have been made by a request before this one.
+            if answer is not None and answer.success:
+                return True
             if before != goal and self._state(end) == goal:
                 return True
+            if answer is not None:
+                return False
         return None
 
     def set_parameter(self, node: str, name: str, value: Any, timeout: float = 5.0
@@ -86,7 +95,7 @@ class Operator:
 
     def _state(self, end: float) -> int | None:
         """Return the lifecycle state of the controller, None where it does not tell."""
-        answer = self._call(GetState, f'{CONTROLLER}/get_state', GetState.Request(), end)
+        answer = self._call(GetState, f'{self._controller}/get_state', GetState.Request(), end)
         return None if answer is None else answer.current_state.id
 
     def _call(self, kind: type, name: str, request: Any, end: float) -> Any | None:

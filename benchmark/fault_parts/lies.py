@@ -39,6 +39,10 @@ class Fault:
     deadline: float | None = 0.1
     #: Whether the fault is present when control begins.
     from_the_start = False
+    #: Whether a controller finds it by its own clock, so that simulated time cannot show it.
+    needs_real_time = False
+    #: Whether an arm without brakes falls some time later.
+    needs_brakes = False
 
     def __init__(self, joint: int, begin: float):
         self.joint, self.begin = joint, begin
@@ -99,6 +103,9 @@ class EncoderDrift(Fault):
 class EncoderJump(Fault):
     """The position of a joint jumps, for good."""
 
+    #: Until the new position is accepted, the arm is braked by the time that passes.
+    needs_real_time = True
+
     def lie(self, true: Reading) -> Reading:
         true.q[self.joint] += LIE_JUMP
         return true
@@ -109,6 +116,7 @@ class JointFrozen(Fault):
 
     #: Only motion can show it.
     deadline = 0.2
+    needs_brakes = True
 
     def __init__(self, joint: int, begin: float):
         super().__init__(joint, begin)
@@ -123,6 +131,8 @@ class JointFrozen(Fault):
 
 class Late(Fault):
     """States arrive late, with honest stamps."""
+
+    needs_real_time = True
 
     def __init__(self, joint: int, begin: float, delay: float):
         super().__init__(joint, begin)
@@ -147,6 +157,7 @@ class TorqueSign(Fault):
     """A joint applies the negative effort (wiring), from the start."""
 
     from_the_start = True
+    needs_brakes = True
 
     def act(self, time: float, effort: FloatArray) -> FloatArray:
         effort = effort.copy()
@@ -176,6 +187,9 @@ class ArmStopped(Fault):
 
 class StatesStop(Fault):
     """No state comes any more."""
+
+    needs_real_time = True
+    needs_brakes = True
 
     def lie(self, true: Reading) -> None:
         return None

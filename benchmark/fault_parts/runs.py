@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,17 @@ LAWS: dict[str, Callable[..., Any]] = {
 }
 #: Largest speed of the reference over the speed limits, and its frequency in Hz.
 REFERENCE_SHARE, FREQUENCY = 0.28, 0.4
+#: Effort of a hand over the limit of its joint, and its phase when guiding begins, in turns.
+PUSH_SHARE, PUSH_PHASE = 0.06, 0.4
 #: When control may follow, when the fault begins after that, and how long it is watched. s.
 SETTLING, FAULT_AFTER, WATCHED = 2.5, 1.2, 3.0
+#: Delays of a machine that a time to safe in real time may have. s.
+REAL_TIME_MARGIN = 0.01
+#: Largest speed over the limit; largest rise of the kinetic energy after safe, and a rise that
+#: does no harm, J.
+LARGEST_PEAK, ENERGY_RISE, LEAST_ENERGY = 1.5, 1.05, 0.1
+#: Time without a command after which a controller has refused to begin. s.
+REFUSED_AFTER = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,25 @@ def concerns(fault: str, law: str) -> bool:
     return law != 'gravity' or fault not in ('brake stuck', 'arm stopped')
 
 
+def findings(fault: str, law: str, rate: float, outcome: Outcome) -> list[str]:
+    """What an outcome has that must not be, in words."""
+    kind, found = FAULTS[fault][0], []
+    # A frozen encoder of an arm that is guided by hand shows in nothing but its speed.
+    is_unseen = (fault, law) == ('joint frozen', 'gravity')
+    # A timeout and a message about the mode are seen one or two periods later.
+    margin = 2.0 / rate + (REAL_TIME_MARGIN if kind.needs_real_time else 0.0)
+    if not is_unseen and outcome.time_to_safe > kind.deadline + margin:
+        found.append(f'safe after {outcome.time_to_safe:.3f} s, {kind.deadline:g} s at most')
+    if kind.needs_brakes:
+        return found
+    if outcome.peak > LARGEST_PEAK:
+        found.append(f'{outcome.peak:.2f} times the speed limit, {LARGEST_PEAK:g} at most')
+    if outcome.energy_after > ENERGY_RISE * outcome.energy_at_safe + LEAST_ENERGY:
+        found.append(f'kinetic energy rises from {outcome.energy_at_safe:.3g} J to '
+                     f'{outcome.energy_after:.3g} J after safe')
+    return found
+
+
 def reference_points(model: Robot, q: FloatArray) -> list[TrajectoryPoint]:
     """Sines about a pose that grow from rest within half a second."""
     omega = 2.0 * math.pi * FREQUENCY
@@ -84,88 +112,152 @@ def reference_points(model: Robot, q: FloatArray) -> list[TrajectoryPoint]:
     return points
 
 
-class Bench:
-    """A session and an arm, cycle by cycle; `joint` is the one at fault."""
+class FaultBench:
+    """An arm with a driver that may lie, period by period; a subclass has the controller.
 
-    def __init__(self, arm: str, law: str, rate: float, **options: Any):
+    `joint` is the one at fault, `q` the pose at the start, shape (n,), `time` that of the arm, s,
+    and `effort` what it applies, shape (n,), None before the first command.
+    """
+
+    def __init__(self, arm: str, law: str, rate: float):
         _, flange, pose, self.joint = ARMS[arm]
         self.model, self.period = load_arm(arm), 1.0 / rate
-        self.q = np.array(pose)
-        self.law = LAWS[law](self.model, period=self.period, **options)
-        self.guided = law == 'gravity'
-        kind = HandGuidingSession if self.guided else ControlSession
-        self.session = kind(self.model, self.law, SessionSettings(period=self.period))
+        self.q, self.guided = np.array(pose), law == 'gravity'
         self.arm = StandIn(self.model, flange, self.q)
         self.limit = self.model.limits.velocity
-        self.time, self.effort = 0.0, None
+        self.time = 0.0
+        self.effort: FloatArray | None = None
+        self._guided_since: float | None = None
         self._waiting: deque[tuple[float, Reading]] = deque()
 
+    @property
+    def mode(self) -> Mode:
+        """Mode of the controller."""
+        raise NotImplementedError
+
+    @property
+    def reason(self) -> str:
+        """Reason of the mode, in words."""
+        raise NotImplementedError
+
+    def start(self, fault: Fault) -> None:
+        """Bring the controller to its first command, or to where it refuses to give one."""
+        end = self.time + REFUSED_AFTER
+        while self.effort is None and self.time < end:
+            self.cycle(fault)
+
+    def follow(self, points: list[TrajectoryPoint]) -> None:
+        """Give the controller a reference."""
+        raise NotImplementedError
+
+    def answers(self, states: list[Reading]) -> Iterator[tuple[float, FloatArray | None]]:
+        """Parts of a period, s, and the effort in each, where the controller gets these states."""
+        raise NotImplementedError
+
     def cycle(self, fault: Fault) -> None:
-        """Let one period pass: a state to the session, its effort to the arm."""
-        session, now = self.session, self.time
-        applied = np.zeros(self.model.n) if self.effort is None else self.effort
-        shown = fault.show(Reading(now, self.arm.q, self.arm.v, applied.copy()))
+        """Let one period pass: a state to the controller, its effort to the arm."""
+        now, n = self.time, self.model.n
+        # The effort that holds an arm which is not commanded is not known.
+        applied = np.full(n, math.nan) if self.effort is None else self.effort.copy()
+        shown = fault.show(Reading(now, self.arm.q, self.arm.v, applied))
         if shown is not None:
             self._waiting.append((fault.received_at(now), shown))
-        command = None
+        states = []
         while self._waiting and self._waiting[0][0] <= now + 1e-9:
-            _, state = self._waiting.popleft()
-            # The effort that holds an arm which is not commanded is not known.
-            effort = state.effort if self.effort is not None else ()
-            answer = session.on_joint_state(now + 1.0, state.stamp + 1.0, self.model.joint_names,
-                                            state.q, state.v, effort)
-            command = answer or command
-        command = command or session.on_tick(now + 1.0)
-        if command is not None:
-            self.effort = command.effort.copy()
-        acting = None if self.effort is None else fault.act(now, self.effort)
-        if self.guided and session.mode is Mode.GUIDED:
-            # A hand pushes to and fro.
-            acting = acting + 0.06 * self.model.limits.effort * math.sin(
-                2.0 * math.pi * FREQUENCY * now) * (np.arange(self.model.n) == self.joint)
-        self.arm.advance(self.period, acting, fault.blocked(now, self.model.n))
+            states.append(self._waiting.popleft()[1])
+        for seconds, effort in self.answers(states):
+            self.effort = effort
+            acting = None if self.effort is None else fault.act(now, self.effort)
+            if self.mode is Mode.GUIDED:
+                # A hand pushes to and fro.
+                self._guided_since = now if self._guided_since is None else self._guided_since
+                push = math.sin(2.0 * math.pi * (PUSH_PHASE + FREQUENCY * (
+                    now - self._guided_since)))
+                acting = acting + PUSH_SHARE * push * self.model.limits.effort \
+                    * (np.arange(n) == self.joint)
+            self.arm.advance(seconds, acting, fault.blocked(now, n))
         self.time += self.period
 
     def run_to_tracking(self) -> None:
         """Let it start, and follow a reference if it can."""
         nothing = Fault(self.joint, math.inf)
         end = self.time + SETTLING
-        while self.time < end and not self.session.mode.follows:
+        while self.time < end and not self.mode.follows:
             self.cycle(nothing)
-        if not self.session.mode.follows:
-            raise RuntimeError(f'not tracking: {self.session.reason}')
+        if not self.mode.follows:
+            raise RuntimeError(f'not tracking: {self.reason}')
         if not self.guided:
-            self.session.accept_trajectory(
-                self.model.joint_names, reference_points(self.model, self.session.q_d.copy()))
+            self.follow(reference_points(self.model, self.q))
+
+
+class Bench(FaultBench):
+    """A control session in this process."""
+
+    def __init__(self, arm: str, law: str, rate: float, **options: Any):
+        super().__init__(arm, law, rate)
+        self.law = LAWS[law](self.model, period=self.period, **options)
+        kind = HandGuidingSession if self.guided else ControlSession
+        self.session = kind(self.model, self.law, SessionSettings(period=self.period))
+
+    @property
+    def mode(self) -> Mode:
+        """Mode of the session."""
+        return self.session.mode
+
+    @property
+    def reason(self) -> str:
+        """Reason of the mode, in words."""
+        return self.session.reason
+
+    def follow(self, points: list[TrajectoryPoint]) -> None:
+        """Give the session a reference."""
+        self.session.accept_trajectory(self.model.joint_names, points)
+
+    def answers(self, states: list[Reading]) -> Iterator[tuple[float, FloatArray | None]]:
+        """Effort of the session, for the whole period."""
+        session, now, command = self.session, self.time + 1.0, None
+        for state in states:
+            answer = session.on_joint_state(now, state.stamp + 1.0, self.model.joint_names,
+                                            state.q, state.v, state.effort)
+            command = answer or command
+        command = command or session.on_tick(now)
+        yield self.period, self.effort if command is None else command.effort.copy()
 
 
 def run(arm: str, law: str, rate: float, fault_name: str, **options: Any) -> Outcome:
-    """One cell of the matrix."""
-    bench = Bench(arm, law, rate, **options)
+    """One cell of the matrix, with the session in this process."""
+    return measure(Bench(arm, law, rate, **options), fault_name)
+
+
+def measure(bench: FaultBench, fault_name: str) -> Outcome:
+    """Let a fault begin in motion, or be there from the start, and watch the arm."""
     kind, arguments = FAULTS[fault_name]
-    if kind.from_the_start:
-        fault = kind(bench.joint, 0.0, *arguments)
-    else:
+    begin = bench.time
+    nothing = Fault(bench.joint, math.inf)
+    fault = kind(bench.joint, begin, *arguments) if kind.from_the_start else nothing
+    bench.start(fault)
+    is_refused = bench.effort is None
+    if not kind.from_the_start:
         bench.run_to_tracking()
-        nothing = Fault(bench.joint, math.inf)
         end = bench.time + FAULT_AFTER
         while bench.time < end:
             bench.cycle(nothing)
-        fault = kind(bench.joint, bench.time, *arguments)
-    begin, peak, tip, safe_at = bench.time, 0.0, 0.0, math.inf
+        begin = bench.time
+        fault = kind(bench.joint, begin, *arguments)
+    elif not is_refused:
+        begin = bench.time - bench.period
+    peak, tip, safe_at = 0.0, 0.0, math.inf
     speed_at = energy_at = after = energy = 0.0
-    first_effort = bench.effort
-    session = bench.session
     while bench.time < begin + WATCHED:
         bench.cycle(fault)
         speed = float(np.max(np.abs(bench.arm.v) / bench.limit))
         peak, tip = max(peak, speed), max(tip, bench.arm.tip_speed)
-        if safe_at == math.inf and not session.mode.follows \
-                and (session.mode is not Mode.HOLDING or not kind.from_the_start):
+        if safe_at == math.inf and not bench.mode.follows \
+                and (bench.mode is not Mode.HOLDING or not kind.from_the_start):
             safe_at, speed_at, energy_at = bench.time - begin, speed, bench.arm.kinetic_energy
         if safe_at < math.inf:
             after, energy = max(after, speed), max(energy, bench.arm.kinetic_energy)
-    if kind.from_the_start and first_effort is None and bench.effort is None:
+    if is_refused and bench.effort is None:
         safe_at = 0.0
     return Outcome(peak, tip, safe_at, after / max(speed_at, 0.05), energy_at, energy,
-                   f'{session.mode.value}: {session.reason}')
+                   f'{bench.mode.value}: {bench.reason}')
