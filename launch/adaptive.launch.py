@@ -13,4 +13,4 @@ NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'na
 
 
 def generate_launch_description():
-    return system_launch(NAMES, robot='', plant='none', reference=False, inverse_dynamics=False)
+    return system_launch(NAMES, robot='', plant='none', reference='none', inverse_dynamics=False)

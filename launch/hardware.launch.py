@@ -16,4 +16,4 @@ NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'na
 
 def generate_launch_description():
     return system_launch(NAMES, hardware_processes, extra=HARDWARE_ARGUMENTS, robot='',
-                         plant='none', reference=False)
+                         plant='none', reference='none')

@@ -17,7 +17,8 @@ from typing import Any
 
 __all__ = [
     'BackendError', 'BringupError', 'ControlError', 'DimensionError', 'FileError', 'Finding',
-    'InertiaError', 'ModelError', 'ModelTypeError', 'NoCompilerError', 'ParameterError',
+    'InertiaError', 'JointNamesError', 'ModelError', 'ModelTypeError', 'NoCompilerError',
+    'OldTrajectoryError', 'ParameterError',
     'RecordingError', 'RobotDynamicsError', 'Severity', 'SimulationError', 'StateError',
     'StopRequestedError', 'TrajectoryError', 'UnknownNameError',
 ]
@@ -103,6 +104,14 @@ class StateError(RobotDynamicsError, ValueError):
 
 class TrajectoryError(RobotDynamicsError, ValueError):
     """A reference trajectory is malformed or exceeds a limit."""
+
+
+class JointNamesError(TrajectoryError):
+    """A reference trajectory does not name the joints of the arm."""
+
+
+class OldTrajectoryError(TrajectoryError):
+    """A reference trajectory has ended already."""
 
 
 class ControlError(RobotDynamicsError):

@@ -39,6 +39,8 @@ ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
                       '(docs/elastic.md), name of one of this package, or description (tags '
                       'ros2_control of the URDF); empty: chosen for the robot where the '
                       'controller is elastic_pd, rigid joints elsewhere.',
+    'reference': 'Motion that the reference node sends: fourier, quintic, line or circle; none to '
+                 'wait for trajectories of other nodes, such as MoveIt.',
     'use_sim_time': 'Whether time comes from /clock.',
     'namespace': 'Namespace of every node and topic.',
     'seed': 'Seed of the reference and of the noise.',

@@ -16,7 +16,12 @@ from robot_dynamics.bringup.processes import (
     shipped_config,
 )
 from robot_dynamics.bringup.runner import ProcessRunner, StopFlag
-from robot_dynamics.bringup.system import System, find_controller, identified_files
+from robot_dynamics.bringup.system import (
+    NO_REFERENCE,
+    System,
+    find_controller,
+    identified_files,
+)
 from robot_dynamics.errors import BringupError
 
 NODE = 'excitation'
@@ -88,7 +93,7 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
         files = (path, identified_files(system.identified))
     elif system.robot:
         parameters['robot_description'] = load_description(system.robot).urdf
-    return (*replace(system, reference=False).processes(),
+    return (*replace(system, reference=NO_REFERENCE).processes(),
             system.node(NODE, parameters, files=files, stop_timeout=20.0))
 
 

@@ -64,7 +64,7 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
     Examples
     --------
     >>> from robot_dynamics.bringup import System, hardware_processes
-    >>> system = System('planar_2r', 'pd_gravity', plant='none', reference=False)
+    >>> system = System('planar_2r', 'pd_gravity', plant='none', reference='none')
     >>> hardware_processes(system, 'ur')[0].parameters['command_topic']
     'forward_effort_controller/commands'
     """

@@ -37,6 +37,9 @@ Parameters = Mapping[str, ParameterValue]
 #: Controllers that can be switched to: one name per node.
 SWITCHABLE = tuple(row.name for row in CONTROLLER_NODES.values())
 
+#: Value of ``reference`` for a system without the reference node.
+NO_REFERENCE = 'none'
+
 #: Value of ``elastic_joints`` for the tags ros2_control of the URDF, also in nodes.
 DESCRIPTION = 'description'
 
@@ -92,8 +95,9 @@ class System:
     identified : str
         Folder written by ``robot-dynamics identify``: all nodes but the simulated arm then use
         the identified model.
-    reference : bool
-        Whether the reference node runs; without it the controller waits for a trajectory.
+    reference : str
+        Motion of the reference node, a value of its parameter ``trajectory``, or ``'none'``: the
+        controller then waits for trajectories of other nodes.
     inverse_dynamics : bool
         Whether the model torque and its parts are published.
     record : Path or None
@@ -125,7 +129,7 @@ class System:
     namespace: str = ''
     seed: int = 0
     identified: str = ''
-    reference: bool = True
+    reference: str = 'fourier'
     inverse_dynamics: bool = True
     record: Path | None = None
     spin: str = 'single'
@@ -171,9 +175,10 @@ class System:
             nodes.append(self._guard(controllers[0]))
         if self.inverse_dynamics:
             nodes.append(self._model_node('inverse_dynamics', {}))
-        if self.reference and any(CONTROLLERS[name].tracks
-                                  for name in (self.controller, *standby)):
-            nodes.append(self._model_node('reference', {'seed': self.seed}))
+        if self.reference != NO_REFERENCE and any(
+                CONTROLLERS[name].tracks for name in (self.controller, *standby)):
+            nodes.append(self._model_node('reference', {'trajectory': self.reference,
+                                                        'seed': self.seed}))
         return tuple(nodes)
 
     def plant_parameters(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 #: Topics that every controller publishes, below the name of its node.
-COMMON_TOPICS = ('mode', 'command', 'tracking_error', 'timing')
+COMMON_TOPICS = ('mode', 'command', 'reference_status', 'tracking_error', 'timing')
 
 
 class Controller(NamedTuple):

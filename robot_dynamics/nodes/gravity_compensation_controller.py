@@ -46,6 +46,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
 
     law: GuidingController
     session_type = HandGuidingSession
+    follows_references = False
 
     def __init__(self, stopped: StopRequest):
         super().__init__('gravity_compensation_controller', TABLE, stopped)

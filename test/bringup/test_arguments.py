@@ -19,9 +19,9 @@ def test_the_arguments_that_were_promised_are_there():
 
 def test_texts_become_values():
     system = system_from_texts({'rate': '250', 'use_sim_time': 'True', 'seed': '3',
-                                'namespace': 'left'}, reference=False)
+                                'namespace': 'left'}, reference='none')
     assert (system.rate, system.use_sim_time, system.seed) == (250.0, True, 3)
-    assert system.namespace == 'left' and not system.reference
+    assert system.namespace == 'left' and system.reference == 'none'
 
 
 @pytest.mark.parametrize(('name', 'text', 'words'), [

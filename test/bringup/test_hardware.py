@@ -116,7 +116,7 @@ def test_one_driver_for_every_controller(tmp_path):
         'adaptive_controller': {'ros__parameters': {
             'rate': 250.0, 'effort_kind': 'none', 'adaptation.frequency': 20.0}},
         'pd_gravity_controller': {'ros__parameters': {'rate': 100.0}}}))
-    system = System(robot='arm7', plant='none', reference=False, controller='computed_torque',
+    system = System(robot='arm7', plant='none', reference='none', controller='computed_torque',
                     standby='all', elastic_joints='arm7')
     processes = {process.node: process.parameters
                  for process in hardware_processes(system, str(path), 'torques')}
@@ -137,7 +137,7 @@ def test_what_is_of_a_driver_is_a_parameter_of_every_controller():
 
 
 def test_what_runs_beside_a_driver():
-    system = System(robot='arm7', plant='none', reference=False, namespace='left')
+    system = System(robot='arm7', plant='none', reference='none', namespace='left')
     processes = hardware_processes(system, 'franka', 'torques', 'franka/joint_states')
     assert [process.node for process in processes] == [
         'adaptive_controller', 'command_guard', 'inverse_dynamics']
@@ -162,8 +162,8 @@ def test_the_guard_watches_what_the_controllers_of_a_driver_send(tmp_path):
     path.write_text(yaml.safe_dump({'adaptive_controller': {'ros__parameters': {
         'rate': 50.0, 'command_topic': 'arm_controller/joint_trajectory',
         'command_type': 'joint_trajectory', 'stop_service': 'driver/stop'}}}))
-    for system in (System(robot='arm7', plant='none', reference=False),
-                   System(robot='arm7', plant='none', reference=False, controller='none',
+    for system in (System(robot='arm7', plant='none', reference='none'),
+                   System(robot='arm7', plant='none', reference='none', controller='none',
                           standby='pd_gravity')):
         (guard,) = [process for process in hardware_processes(system, str(path))
                     if process.node == 'command_guard']
@@ -172,13 +172,13 @@ def test_the_guard_watches_what_the_controllers_of_a_driver_send(tmp_path):
         assert guard.parameters['stop_service'] == 'driver/stop'
         # Three periods of its commands.
         assert guard.parameters['silence'] == pytest.approx(0.06)
-    alone = System(robot='arm7', plant='none', reference=False, controller='none')
+    alone = System(robot='arm7', plant='none', reference='none', controller='none')
     assert 'command_guard' not in [process.node for process in hardware_processes(
         alone, str(path))]
 
 
 def test_the_description_comes_from_the_arm_where_no_robot_is_named():
-    system = System(robot='', plant='none', reference=False)
+    system = System(robot='', plant='none', reference='none')
     for process in hardware_processes(system, 'ros2_control'):
         assert 'robot_description' not in process.parameters
 

@@ -28,7 +28,7 @@ def test_everything_runs_in_the_order_of_starting(tmp_path):
 
 
 def test_an_arm_that_runs_already_gets_a_controller_only():
-    system = System(robot='', plant='none', reference=False, inverse_dynamics=False)
+    system = System(robot='', plant='none', reference='none', inverse_dynamics=False)
     controller, guard = system.processes()
     assert controller.node == 'adaptive_controller'
     assert guard.node == 'command_guard'

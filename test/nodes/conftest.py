@@ -28,6 +28,7 @@ from robot_dynamics.nodes.ros.node import NodeParts  # noqa: E402
 from robot_dynamics.nodes.ros.transports import overridden, without_shared_memory  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
+import interfaces  # noqa: E402
 from fork_server import ForkServer  # noqa: E402
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -216,6 +217,24 @@ def fork_server() -> Iterator[ForkServer]:
     server = ForkServer(REPOSITORY)
     yield server
     server.close()
+
+
+@pytest.fixture(scope='session')
+def control_msgs() -> Iterator[None]:
+    """The package control_msgs, for this process and those it starts.
+
+    It is that of ROS 2 where it is installed. Otherwise what is used of it is built from
+    test/interfaces, and kept.
+    """
+    if interfaces.is_installed('control_msgs'):
+        yield
+        return
+    if reason := interfaces.why_not_built():
+        pytest.skip(reason)
+    prefix = interfaces.build(interfaces.SOURCES / 'control_msgs')
+    interfaces.use_here(prefix)
+    with overridden(interfaces.environment_with(prefix)):
+        yield
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def _of_cpp(text: str) -> Iterator[str]:
 
 def main() -> None:
     """Print the list for the source that the command line names."""
-    skipped = re.compile(r'rclpy\.action|\.__\w+__|\._(?!rclpy)')
+    skipped = re.compile(r'\.__\w+__|\._(?!rclpy)')
     print('# SPDX-License-Identifier: Apache-2.0')
     print('# What the rclpy of Humble offers; test/nodes/rclpy_api.py says how this was made.')
     for line in sorted(set(lines_of(Path(sys.argv[1])))):

@@ -47,8 +47,6 @@ _MESH = re.compile(r'package://([A-Za-z0-9_.-]+)/')
 GAZEBO_ARGUMENTS = {
     'hardware': ('gazebo', 'Settings for the simulated hardware: the name of a file in '
                  'config/hardware, or the path of a parameter file.'),
-    'reference': ('true', 'Whether the arm follows an exciting motion; otherwise it is held '
-                  'until a trajectory arrives on the reference topic of its controller.'),
     'world': ('empty.sdf', 'World to load.'),
     'headless': ('false', 'Whether Gazebo runs without a window.'),
     'height': ('1.0', 'Height of the root of the arm above the origin of the world, m: room '
@@ -83,8 +81,8 @@ FORTRESS = Simulator('ign_ros2_control', 'ign_ros2_control/IgnitionSystem',
                      'ign_ros2_control-system', 'ign_ros2_control::IgnitionROS2ControlPlugin')
 
 
-def gazebo_actions(system: System, hardware: str, reference: str, world: str, headless: str,
-                   height: str) -> list[Any]:
+def gazebo_actions(system: System, hardware: str, world: str, headless: str, height: str
+                   ) -> list[Any]:
     """Actions of an arm in Gazebo for a system and the values of `GAZEBO_ARGUMENTS`.
 
     Raises a `RobotDynamicsError` if the robot cannot be used or Gazebo is not installed.
@@ -93,7 +91,7 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
     from launch.launch_description_sources import PythonLaunchDescriptionSource
     simulator = GAZEBO if find_package(FORTRESS.package) is None else FORTRESS
     require_packages((*_PACKAGES, simulator.package), 'gazebo.launch.py')
-    led, windowless = parse_bool('reference', reference), parse_bool('headless', headless)
+    windowless = parse_bool('headless', headless)
     lifted = parse_number('height', height)
     description = load_description(system.robot)
     namespace = system.namespace.strip('/')
@@ -131,7 +129,7 @@ def gazebo_actions(system: System, hardware: str, reference: str, world: str, he
         _after(start, [configure], f'{BROADCASTER} could not be started'),
         _after(configure, list(ours.values()), f'{EFFORT_CONTROLLER} could not be configured'),
         *_when_it_sends(ours.get(find_controller(system.controller).node), [activate]),
-        _after(activate, [motion] if led and motion is not None else [],
+        _after(activate, [motion] if motion is not None else [],
                f'{EFFORT_CONTROLLER} could not be activated'),
         create,
     ]

@@ -15,6 +15,8 @@ from robot_dynamics.control.checks import count, each_joint, positive
 from robot_dynamics.control.motion.piecewise import (
     COAST,
     QUINTIC_PEAK_ACCELERATION,
+    SHORTEST_STOP,
+    STOP_PEAK,
     PiecewiseMotion,
     Progress,
     evaluate_pieces,
@@ -31,7 +33,7 @@ from robot_dynamics.control.motion.trajectory_points import (
     TrajectoryPoint,
     read_points,
 )
-from robot_dynamics.errors import StateError, TrajectoryError
+from robot_dynamics.errors import OldTrajectoryError, StateError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot, position_units
 from robot_dynamics.model.robot_data import JointLimits
@@ -48,6 +50,8 @@ VELOCITY_BLEND_PEAK = 4.0
 SHORTEST_BLEND = 0.02
 #: Longest time from now to the start of a trajectory; later stamps indicate another clock. s.
 LONGEST_WAIT = 600.0
+#: Time between two points of a stop on the path, s, and the most of them.
+STOP_STEP, STOP_POINTS = 0.01, 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +192,44 @@ class TrajectoryBuffer:
                            v[k], a[k])
         return q, v, a
 
+    def stop(self, now: float, deceleration: ArrayLike) -> float:
+        r"""Come to rest on the path of the present motion, and drop what would follow.
+
+        With x from 0 to 1 the motion proceeds at a fraction of its speed,
+
+        .. math:: \sigma(x) = 1 - 3 x^2 + 2 x^3,
+
+        so that the arm leaves neither the path that was planned for it nor its position and speed
+        limits. Accelerations exceed those of the path by `deceleration` and no more than 0.75 of
+        their own.
+
+        Parameters
+        ----------
+        now : float
+            Time of the state last answered. s.
+        deceleration : array_like, scalar or shape (n,)
+            Largest deceleration of the joints. rad/s^2 or m/s^2.
+
+        Returns
+        -------
+        float
+            Time at which the motion is at rest. s.
+        """
+        old = self._anchored()
+        duration = max(SHORTEST_STOP,
+                       STOP_PEAK * float((np.abs(old.at(now)[1]) / deceleration).max()))
+        x = np.linspace(0.0, 1.0, min(round(duration / STOP_STEP), STOP_POINTS) + 1)
+        q, v, a = self.sample_many(now + duration * (x - x**3 + 0.5 * x**4))
+        share = (1.0 - 3.0 * x**2 + 2.0 * x**3)[:, None]
+        slowing = (6.0 * x * (x - 1.0) / duration)[:, None]
+        new = pieces_through(now + duration * x, q, share * v, share**2 * a + slowing * v,
+                             self._stop_acceleration)
+        self._pieces = old.until(now, now).followed_by(new)
+        return now + duration
+
     def accept(self, names: Sequence[str], points: Sequence[TrajectoryPoint] | PointArrays, *,
-               stamp: float | None, now: float, measured: FloatArray | None = None) -> float:
+               stamp: float | None, now: float, measured: FloatArray | None = None,
+               partial: bool = False) -> float:
         """Accept a trajectory completely, or reject it.
 
         Parameters
@@ -205,6 +245,8 @@ class TrajectoryBuffer:
         measured : ndarray, shape (n,), optional
             Measured pose at that time. A trajectory may start at it or at the current motion,
             which a loaded arm does not follow exactly.
+        partial : bool
+            Whether joints may be missing. They come to rest where they can stop.
 
         Returns
         -------
@@ -217,8 +259,10 @@ class TrajectoryBuffer:
             If the trajectory is invalid; the current motion then continues.
         """
         old = self._anchored()
-        given = read_points(self.joint_names, names, points, max_points=self._max_points)
         start = stamp if stamp else now
+        given = read_points(
+            self.joint_names, names, points, max_points=self._max_points,
+            resting=self._resting_pose(old, max(now, start)) if partial else None)
         if not start <= now + LONGEST_WAIT:
             raise TrajectoryError(f'must be within {LONGEST_WAIT:g} s from now, got '
                                   f'{start - now:.3g} s', subject='stamp of the trajectory',
@@ -226,9 +270,9 @@ class TrajectoryBuffer:
         t = max(now, start)
         times = start + given.times
         if times[-1] < t:
-            raise TrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
-                                  remedy='compare the clocks, or send it without a stamp: it '
-                                         'starts on arrival then')
+            raise OldTrajectoryError(f'ended {now - times[-1]:.3f} s ago', subject='trajectory',
+                                     remedy='compare the clocks, or send it without a stamp: it '
+                                            'starts on arrival then')
         here = old.at(t)
         junction = Junction(t, *here, here[0] if measured is None else measured)
         self._limits.check_points(given, junction.q, junction.measured)
@@ -242,6 +286,11 @@ class TrajectoryBuffer:
             self._limits.check_motion(new, junction.q, junction.measured)
         self._pieces = old.until(t, now).followed_by(new)
         return t
+
+    def _resting_pose(self, motion: PiecewiseMotion, t: float) -> FloatArray:
+        """Pose at which joints in motion at a time can be at rest, shape (n,)."""
+        q, v, _ = motion.at(t)
+        return self._limits.clip(q + 0.5 * v * np.abs(v) / self._stop_acceleration, q)
 
     def _connected(self, given: Points, times: FloatArray, junction: Junction,
                    coast: float) -> PiecewiseMotion:

@@ -93,6 +93,10 @@ class TrajectoryLimits:
                               f'{t - motion.begins[0]:.3f} s after the trajectory takes over',
                               subject=self._joint_names[joint], remedy=remedy)
 
+    def clip(self, q: FloatArray, *poses: FloatArray) -> FloatArray:
+        """Pose within the position limits, shape (n,); poses as in `check_points`."""
+        return np.clip(q, *self._range(poses))
+
     def _range(self, poses: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
         """Position limits, widened to the present pose."""
         return (np.minimum.reduce((self._lower, *poses)), np.maximum.reduce((self._upper, *poses)))

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.control.motion.references import Reference
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import JointNamesError, TrajectoryError
 from robot_dynamics.model.arrays import FloatArray
 
 #: Shortest time between two points. s.
@@ -69,7 +70,7 @@ class PointArrays:
     def of(cls, points: Sequence[TrajectoryPoint], count: int) -> PointArrays:
         """Points of `count` joints as arrays; raises a TrajectoryError for a wrong length."""
         return cls(np.array([point.time_from_start for point in points], dtype=np.float64),
-                   *(_stacked(points, field, count) for field in FIELDS))
+                   *(stacked(points, field, count) for field in FIELDS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +93,16 @@ def sample_points(reference: Reference, start: float, duration: float,
 
 
 def read_points(joint_names: tuple[str, ...], names: Sequence[str],
-                points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int) -> Points:
+                points: Sequence[TrajectoryPoint] | PointArrays, *, max_points: int,
+                resting: FloatArray | None = None) -> Points:
     """Points in the order of `joint_names`.
 
-    Raises a TrajectoryError if joints, lengths, times or values are invalid.
+    Joints that are not named rest at the pose `resting`, shape (n,), where there is one. Raises a
+    TrajectoryError if joints, lengths, times or values are invalid.
     """
-    order = _order(joint_names, names)
+    given = set(names)
+    absent = [] if resting is None else [name for name in joint_names if name not in given]
+    order = _order(joint_names, [*names, *absent])
     check_count(len(points), max_points)
     arrays = points if isinstance(points, PointArrays) else PointArrays.of(points, len(names))
     q, v, a = (_finite(getattr(arrays, field), field, names) for field in FIELDS)
@@ -122,6 +127,11 @@ def read_points(joint_names: tuple[str, ...], names: Sequence[str],
         raise TrajectoryError(f'must be later than the point before, got {times[k]:g} after '
                               f'{times[k - 1]:g}', subject=f'points[{k}].time_from_start',
                               remedy='give increasing times')
+    if resting is not None and absent:
+        pose = resting[[joint_names.index(name) for name in absent]]
+        q = _with_columns(q, pose)
+        v, a = (None if array is None else _with_columns(array, np.zeros_like(pose))
+                for array in (v, a))
     return Points(times, q[:, order], None if v is None else v[:, order],
                   None if a is None else a[:, order])
 
@@ -156,13 +166,18 @@ def _order(joint_names: tuple[str, ...], names: Sequence[str]) -> list[int]:
         if wrong:
             # An empty name would be invisible.
             shown = [name if name.strip() else repr(name) for name in sorted(wrong)]
-            raise TrajectoryError(what, subject=', '.join(shown[:_NAMES_SHOWN]),
+            raise JointNamesError(what, subject=', '.join(shown[:_NAMES_SHOWN]),
                                   remedy='name each of these joints once: '
                                          + ', '.join(joint_names))
     return [places[name] for name in joint_names]
 
 
-def _stacked(points: Sequence[TrajectoryPoint], field: str, count: int) -> FloatArray | None:
+def _with_columns(array: FloatArray, values: FloatArray) -> FloatArray:
+    """Array, shape (m, k), with further columns that hold the same values in every row."""
+    return np.hstack((array, np.broadcast_to(values, (len(array), values.size))))
+
+
+def stacked(points: Sequence[Any], field: str, count: int) -> FloatArray | None:
     """One field of all points, shape (m, count), or None if it is empty in all of them."""
     rows = [getattr(point, field) for point in points]
     lengths = [len(row) for row in rows]

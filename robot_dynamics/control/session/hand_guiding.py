@@ -53,7 +53,7 @@ class HandGuidingSession(ControlSession):
 
     def accept_trajectory(self, names: Sequence[str],
                           points: Sequence[TrajectoryPoint] | PointArrays,
-                          stamp: float | None = None) -> float:
+                          stamp: float | None = None, *, partial: bool = False) -> float:
         """Reject a trajectory: no reference is followed."""
         self.counts['trajectories_refused'] += 1
         raise TrajectoryError('cannot be followed by an arm that is guided by hand',

@@ -479,7 +479,7 @@ class ControlSession:
 
     def accept_trajectory(self, names: Sequence[str],
                           points: Sequence[TrajectoryPoint] | PointArrays,
-                          stamp: float | None = None) -> float:
+                          stamp: float | None = None, *, partial: bool = False) -> float:
         """Follow a trajectory; see `TrajectoryBuffer.accept`.
 
         Returns
@@ -497,13 +497,18 @@ class ControlSession:
                 raise TrajectoryError('cannot be followed, the controller is '
                                       f'{self.mode.value}: {self.reason}', subject='trajectory',
                                       remedy='send it when the mode is tracking')
-            takes_over = self.trajectory.accept(names, points, stamp=stamp,
-                                                now=self._stamp, measured=self.pose)
+            takes_over = self.trajectory.accept(names, points, stamp=stamp, now=self._stamp,
+                                                measured=self.pose, partial=partial)
         except TrajectoryError:
             self.counts['trajectories_refused'] += 1
             raise
         self.counts['trajectories'] += 1
         return takes_over
+
+    def cancel_trajectory(self) -> None:
+        """Come to rest on the path of the trajectory that is followed, and go on tracking."""
+        if self.mode is Mode.TRACKING:
+            self.trajectory.stop(self._stamp, self.stop_motion.acceleration)
 
     def _is_lost(self, now: float) -> bool:
         """Whether states had stopped and none is trusted again yet.

@@ -173,6 +173,8 @@ class StopMotion:
 
     Attributes
     ----------
+    acceleration : ndarray, shape (n,)
+        Acceleration with which the joints brake. rad/s^2 or m/s^2.
     is_requested : bool
         Whether the arm is to stop, or to stay stopped.
 
@@ -191,10 +193,10 @@ class StopMotion:
                  upper: ArrayLike = np.inf):
         self._lower = each_joint('lower limits', lower, n)
         self._upper = each_joint('upper limits', upper, n)
-        self._bound = each_joint('stop_acceleration', acceleration, n)
-        if not np.all((self._bound > 0.0) & np.isfinite(self._bound)):
+        self.acceleration = each_joint('stop_acceleration', acceleration, n)
+        if not np.all((self.acceleration > 0.0) & np.isfinite(self.acceleration)):
             raise ParameterError('must hold positive numbers, got '
-                                 + ', '.join(f'{bound:g}' for bound in self._bound),
+                                 + ', '.join(f'{bound:g}' for bound in self.acceleration),
                                  subject='stop_acceleration',
                                  remedy='set it to the largest braking acceleration of each '
                                         'joint')
@@ -217,7 +219,7 @@ class StopMotion:
 
     def begin(self, stamp: float, q: FloatArray, v: FloatArray) -> float:
         """Lead the desired motion to rest from its state at a time; return the duration, s."""
-        self._motion = FastestStop(q, v, self._bound, self._kind)
+        self._motion = FastestStop(q, v, self.acceleration, self._kind)
         self._since = stamp
         # An arm that sags a little beyond a limit must not jump.
         self._range = np.fmin(self._lower, q), np.fmax(self._upper, q)

@@ -19,18 +19,22 @@ from rclpy.timer import Timer
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
-from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES, CommandClaim
+from robot_dynamics.nodes.controller.follow_joint_trajectory import (
+    HAS_CONTROL_MSGS,
+    ControllerState,
+    TrajectoryAction,
+)
 from robot_dynamics.nodes.controller.parameters import CONTROLLER_PARAMETERS, make_session
+from robot_dynamics.nodes.controller.references import References
 from robot_dynamics.nodes.controller.services import PayloadServices, StopServices, payload_of
 from robot_dynamics.nodes.controller.state_publishers import StatePublishers
-from robot_dynamics.nodes.controller.trajectory_message import read_trajectory
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.description import load_robot
 from robot_dynamics.nodes.ros.diagnostics import (
@@ -81,6 +85,8 @@ class EffortControllerNode(ManagedNode):
     law: Any
     #: Class of the session.
     session_type = ControlSession
+    #: Whether it follows references, of the topic and of the action.
+    follows_references = True
     #: Whether `build` is complete.
     is_built = False
 
@@ -94,6 +100,7 @@ class EffortControllerNode(ManagedNode):
         self._commands: Any = None
         #: `Driver`, None while the node is not configured.
         self._driver: Any = None
+        self._action: TrajectoryAction | None = None
         self._looking: Timer | None = None
         self._stop_asked_at = -np.inf
         self._preparation: Timer | None = None
@@ -158,6 +165,7 @@ class EffortControllerNode(ManagedNode):
         self._stamps = StampClock(self)
         self._mode: Mode | None = None
         self._cycle = self.fast.cycle
+        self._references = References(self, self.session, self._stamps, self.on_trajectory)
         self._open(values)
         freeze_garbage()
         topic = self.states_topic(values)
@@ -167,8 +175,6 @@ class EffortControllerNode(ManagedNode):
         self._state_publishers = StatePublishers(
             self, subscription.topic_name, values['state_publishers'], values['state_timeout'])
         self.fast.alarm(values['state_timeout'], self._on_deadline)
-        self.fast.subscribe(JointTrajectory, '~/reference', self._on_reference, qos.command(),
-                            raw=True)
         self._services_made += [
             self.create_service(Trigger, '~/prepare', self._on_prepare),
             self.create_service(SetBool, '~/carry_payload', self._on_carry_payload),
@@ -180,6 +186,9 @@ class EffortControllerNode(ManagedNode):
         """Destroy every endpoint."""
         self.is_built = False
         self.fast.destroy()
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
         self._end_preparation()
         if self._looking is not None:
             self.destroy_timer(self._looking)
@@ -260,6 +269,8 @@ class EffortControllerNode(ManagedNode):
                 publisher.wait_for_all_acked(Duration(seconds=_LAST_COMMAND_TIMEOUT))
         self._commands.release()
         self._publish_mode()
+        if self._action is not None:
+            self._action.check()
         # The publisher may be destroyed next, with its last message.
         self._modes.wait_for_all_acked(Duration(seconds=_LAST_COMMAND_TIMEOUT))
 
@@ -383,7 +394,7 @@ class EffortControllerNode(ManagedNode):
         self._timings = self.advertise(Float64MultiArray, '~/timing', qos.telemetry())
         self._telemetry = Telemetry(values['rate'], values['telemetry_rate'], (
             self._publish_error, self._publish_command, self._publish_timing,
-            *self.law_telemetry()))
+            *self._offer_control_msgs(), *self.law_telemetry()))
         # With simulated time, which may pass slowly, no cycle is late by the clock of the machine.
         period = None if self.get_parameter('use_sim_time').value else 1.0 / values['rate']
         self._diagnostics = Diagnostics(self, self.robot.name, {
@@ -391,7 +402,20 @@ class EffortControllerNode(ManagedNode):
             'loop': lambda: cycle_status(self._cycle, period),
             'command': lambda: command_status(
                 self.session, self._commands.subscribers),
+            'reference': self._references.status,
             'model': lambda: model_status(self.robot), **self.law_status()})
+
+    def _offer_control_msgs(self) -> tuple[Callable[[int], None], ...]:
+        """Serve the action and publish `controller_state` where control_msgs is installed."""
+        if not self.follows_references:
+            return ()
+        if not HAS_CONTROL_MSGS:
+            self.get_logger().info('control_msgs is not installed: without the action '
+                                   'follow_joint_trajectory and the topic controller_state',
+                                   once=True)
+            return ()
+        self._action = TrajectoryAction(self, self.session, self._references, self._stamps)
+        return (ControllerState(self, self.session).publish,)
 
     def _on_joint_state(self, message: JointState, info: Mapping[str, Any]) -> None:
         """Answer a joint state."""
@@ -423,6 +447,8 @@ class EffortControllerNode(ManagedNode):
                                       throttle_duration_sec=_WARNING_PERIOD)
         if session.mode is Mode.SAFE and session.safe_has_failed:
             self._request_hardware_stop(steady)
+        if self._action is not None and self._action.watch is not None:
+            self._action.watch()
         if command is not None:
             self._telemetry.cycle(stamp)
         timing[1] = self._cycle.finish()
@@ -478,21 +504,6 @@ class EffortControllerNode(ManagedNode):
             self.get_logger().error(text)
         else:
             self.get_logger().info(text)
-
-    def _on_reference(self, data: bytes) -> None:
-        """Pass a trajectory to the session, or log why it is rejected."""
-        session = self.session
-        rejected = session.counts['trajectories_refused']
-        try:
-            message = read_trajectory(data, max_points=self.values['max_trajectory_points'])
-            session.accept_trajectory(message.names, message.points,
-                                      self._stamps.seconds(message.stamp))
-        except TrajectoryError as error:
-            session.counts['trajectories_refused'] = rejected + 1
-            self.get_logger().warning(f'trajectory rejected: {error}',
-                                      throttle_duration_sec=_WARNING_PERIOD)
-            return
-        self.on_trajectory(float(message.points.times[-1]))
 
     def _publish_error(self, stamp: int) -> None:
         session = self.session

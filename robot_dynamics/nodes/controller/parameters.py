@@ -21,6 +21,8 @@ from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEf
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES
+from robot_dynamics.nodes.controller.follow_joint_trajectory import GOAL_PARAMETERS
+from robot_dynamics.nodes.controller.references import REFERENCE_PARAMETERS
 from robot_dynamics.nodes.controller.services import (
     PAYLOAD_PARAMETERS,
     STOP_PARAMETERS,
@@ -144,6 +146,8 @@ CONTROLLER_PARAMETERS = (
               low=0, high=1_000_000, read_only=True),
     Parameter('telemetry_rate', 25.0, 'Rate of each topic for plots and recorders; 0 to switch '
               'them off.', 'Hz', 0.0, 2000.0, read_only=True),
+    *REFERENCE_PARAMETERS,
+    *GOAL_PARAMETERS,
     *STOP_PARAMETERS,
     *PAYLOAD_PARAMETERS,
 )

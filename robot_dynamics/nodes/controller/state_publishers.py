@@ -19,6 +19,13 @@ from robot_dynamics.nodes.controller.commands import UNNAMED
 COUNTING_PERIOD = 0.05
 
 
+def publisher_names(node: Node, topic: str) -> list[str]:
+    """Names of the nodes that publish on a topic, one for each publisher."""
+    return ['a node not known by name yet' if info.node_name == UNNAMED else
+            f'{info.node_namespace.rstrip("/")}/{info.node_name}'
+            for info in node.get_publishers_info_by_topic(topic)]
+
+
 class StatePublishers:
     """The publishers of a topic of joint states, of which there have to be a certain number.
 
@@ -69,11 +76,9 @@ class StatePublishers:
     @property
     def summary(self) -> str:
         """How many publishers there are, with the names of their nodes."""
-        found = self._node.get_publishers_info_by_topic(self._topic)
-        names = {'a node not known by name yet' if info.node_name == UNNAMED else
-                 f'{info.node_namespace.rstrip("/")}/{info.node_name}' for info in found}
-        return (f'{self._topic} has {len(found)} publishers, not {self._wanted}'
-                + (f': {", ".join(sorted(names))}' if names else ''))
+        names = publisher_names(self._node, self._topic)
+        return (f'{self._topic} has {len(names)} publishers, not {self._wanted}'
+                + (f': {", ".join(sorted(set(names)))}' if names else ''))
 
     def _are_too_many(self, now: float) -> bool:
         """Whether more publishers were counted than wanted, at most `COUNTING_PERIOD` ago."""

@@ -16,11 +16,13 @@ import struct
 from dataclasses import dataclass
 
 import numpy as np
+from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.control.motion.trajectory_points import (
     FIELDS,
     PointArrays,
     check_count,
+    stacked,
     wrong_length,
 )
 from robot_dynamics.errors import TrajectoryError
@@ -47,8 +49,8 @@ class TrajectoryMessage:
 def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
     """Read a serialised trajectory of at most `max_points` points.
 
-    Raises a TrajectoryError where it is truncated, or has too many points or points of different
-    lengths.
+    It may have no point. Raises a TrajectoryError where it is truncated, or has too many points or
+    points of different lengths.
     """
     order = _BYTE_ORDERS.get(data[:2])
     if order is None:
@@ -60,8 +62,19 @@ def read_trajectory(data: bytes, *, max_points: int) -> TrajectoryMessage:
     reader.text('frame_id')
     names = reader.names()
     count = reader.number()
+    if count == 0:
+        return TrajectoryMessage(stamp, names, PointArrays(np.empty(0), None))
     check_count(count, max_points)
     return TrajectoryMessage(stamp, names, _points(reader, count, len(names)))
+
+
+def points_of(message: JointTrajectory, max_points: int) -> PointArrays:
+    """Points of a message that has been deserialised; raises as `read_trajectory`, or for none."""
+    check_count(len(message.points), max_points)
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+             for point in message.points]
+    return PointArrays(np.array(times), *(
+        stacked(message.points, field, len(message.joint_names)) for field in FIELDS))
 
 
 class _Reader:

@@ -373,7 +373,8 @@ class RestWatch:
         node, fast = self._node, self._fast.group
         entities = [[entity for entity in node.subscriptions if entity.callback_group is not fast],
                     [entity for entity in node.timers if entity.callback_group is not fast],
-                    list(node.clients), list(node.services)]
+                    list(node.clients), list(node.services),
+                    [each for each in node.waitables if each.get_num_entities().num_services]]
         if entities != self._entities:
             self._entities = entities
             self._set = _wait_set(node.context, *entities) if any(entities) else None
@@ -385,14 +386,21 @@ class RestWatch:
 
 
 def _wait_set(context: Context, subscriptions: Sequence[Any], timers: Sequence[Any],
-              clients: Sequence[Any] = (), services: Sequence[Any] = ()) -> Any:
-    """Wait set of rcl for the numbers of some entities, without guard conditions and events."""
-    return _rclpy.WaitSet(len(subscriptions), 0, len(timers), len(clients), len(services), 0,
-                          context.handle)
+              clients: Sequence[Any] = (), services: Sequence[Any] = (),
+              actions: Sequence[Any] = ()) -> Any:
+    """Wait set of rcl for the numbers of some entities, without guard conditions and events.
+
+    Action servers are waitables, with a timer and services of their own.
+    """
+    inside = [action.get_num_entities() for action in actions]
+    return _rclpy.WaitSet(
+        len(subscriptions), 0, len(timers) + sum(each.num_timers for each in inside), len(clients),
+        len(services) + sum(each.num_services for each in inside), 0, context.handle)
 
 
 def _wait_on(wait_set: Any, timeout: float, subscriptions: Sequence[Any], timers: Sequence[Any],
-             clients: Sequence[Any] = (), services: Sequence[Any] = ()) -> None:
+             clients: Sequence[Any] = (), services: Sequence[Any] = (),
+             actions: Sequence[Any] = ()) -> None:
     """Wait until one of the entities is ready, for at most some seconds."""
     # rcl clears the entries that are not ready, so they are filled every time.
     wait_set.clear_entities()
@@ -404,6 +412,8 @@ def _wait_on(wait_set: Any, timeout: float, subscriptions: Sequence[Any], timers
         wait_set.add_client(client.handle)
     for service in services:
         wait_set.add_service(service.handle)
+    for action in actions:
+        action.add_to_wait_set(wait_set)
     wait_set.wait(int(timeout * _NANOSECONDS))
 
 

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from robot_dynamics.control.motion.references import FourierSeries, PointToPoint
 from robot_dynamics.control.motion.trajectory import Progress, TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
-from robot_dynamics.errors import ParameterError, StateError, TrajectoryError
+from robot_dynamics.errors import (
+    JointNamesError,
+    ParameterError,
+    StateError,
+    TrajectoryError,
+)
 from robot_dynamics.model.robot_data import JointLimits
 
 JOINTS = ('shoulder', 'elbow', 'wrist')
@@ -418,3 +423,72 @@ def test_many_samples_of_what_is_to_come_change_nothing():
     assert all(len(part) == 0 for part in buffer.sample_many([]))
     with pytest.raises(StateError):
         TrajectoryBuffer(JOINTS, LIMITS).sample_many(times)
+
+
+# Stops on the path, as for a cancelled goal, and trajectories of some joints.
+
+def curved(count=40, duration=2.0):
+    """Points of a curved move from zero, at rest at both ends."""
+    t = np.linspace(0.0, duration, count)
+    x = t / duration
+    s = 10 * x**3 - 15 * x**4 + 6 * x**5
+    v = (30 * x**2 - 60 * x**3 + 30 * x**4) / duration
+    a = (60 * x - 180 * x**2 + 120 * x**3) / duration**2
+    return [point(t[k], [s[k], s[k]**2, -0.5 * s[k]], [v[k], 2 * s[k] * v[k], -0.5 * v[k]],
+                  [a[k], 2 * (v[k]**2 + s[k] * a[k]), -0.5 * a[k]]) for k in range(count)]
+
+
+@pytest.mark.parametrize('moment', [0.02, 0.4, 1.0, 1.7])
+def test_a_stop_stays_on_the_path(moment):
+    buffer = buffer_at()
+    accept(buffer, *curved())
+    q, v, a = buffer.sample(NOW + moment)
+    end = buffer.stop(NOW + moment, 5.0)
+    assert buffer.end == pytest.approx(end)
+    found = buffer.sample(NOW + moment)
+    np.testing.assert_allclose(found[0], q, atol=1e-12)
+    np.testing.assert_allclose(found[1], v, atol=1e-12)
+    np.testing.assert_allclose(found[2], a, atol=1e-6)
+    path, speeds, _ = assert_smooth(buffer, NOW + moment, end + 0.1)
+    np.testing.assert_allclose(path[:, 1], path[:, 0]**2, atol=1e-5)
+    np.testing.assert_allclose(path[:, 2], -0.5 * path[:, 0], atol=1e-12)
+    assert np.all(np.diff(path[:, 0]) >= -1e-12) and not speeds[-1].any()
+    # 3/2 of the speed over its deceleration, or the shortest stop.
+    assert end - NOW - moment == pytest.approx(max(0.05, 1.5 * np.abs(v).max() / 5.0))
+    slowing = buffer.sample_many(np.linspace(NOW + moment, end, 200))[2] - np.abs(a)
+    assert -slowing.min() < 5.0 + 0.75 * 7.0
+
+
+def test_a_stop_drops_what_was_to_come():
+    buffer = buffer_at()
+    accept(buffer, *curved(), stamp=NOW + 1.0)
+    buffer.stop(NOW, 10.0)
+    assert not buffer.sample(NOW + 3.0)[0].any() and buffer.progress is Progress.RESTING
+    # And a slow one has the same path with fewer points a second.
+    accept(buffer, *curved())
+    end = buffer.stop(NOW + 1.0, [0.2, 0.2, 10.0])
+    path = buffer.sample_many(np.linspace(NOW + 1.0, end, 1000))[0]
+    np.testing.assert_allclose(path[:, 1], path[:, 0]**2, atol=1e-4)
+    assert path[-1, 0] <= 1.0 + 1e-9
+
+
+def test_joints_that_are_not_named_rest():
+    buffer = buffer_at([0.1, 0.2, 0.3])
+    with pytest.raises(JointNamesError, match='is missing'):
+        accept(buffer, point(1.0, [0.5]), names=('wrist',))
+    buffer.accept(('wrist',), [point(1.0, [0.5], [0.0], [0.0])], stamp=None, now=NOW,
+                  partial=True)
+    np.testing.assert_allclose(buffer.sample(NOW + 2.0)[0], [0.1, 0.2, 0.5], atol=1e-12)
+    with pytest.raises(JointNamesError, match='is unknown'):
+        buffer.accept(('wrist', 'knee'), [point(1.0, [0.5, 0.0])], stamp=None, now=NOW,
+                      partial=True)
+
+
+def test_joints_that_are_not_named_come_to_rest_ahead():
+    buffer = buffer_at()
+    accept(buffer, *curved())
+    q, v, _ = buffer.sample(NOW + 1.0)
+    buffer.accept(('wrist',), [point(1.0, [0.0], [0.0])], stamp=None, now=NOW + 1.0, partial=True)
+    path, _, _ = assert_smooth(buffer, NOW + 1.0, NOW + 2.5)
+    np.testing.assert_allclose(path[-1, :2], (q + v**2 / 20.0)[:2], atol=1e-9)
+    assert np.all(np.abs(path[:, 0] - q[0]) < 0.2)

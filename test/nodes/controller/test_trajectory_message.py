@@ -14,7 +14,11 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.nodes.controller.trajectory_message import MAX_NAMES, read_trajectory
+from robot_dynamics.nodes.controller.trajectory_message import (
+    MAX_NAMES,
+    points_of,
+    read_trajectory,
+)
 from robot_dynamics.nodes.ros.messages import to_nanoseconds
 
 NAMES = ['shoulder', 'Ellbogen-Gelenk', 'é']
@@ -105,7 +109,25 @@ def test_too_many_points_are_refused_by_number_before_they_are_read():
     best = min(timed(lambda: refused(data)) for _ in range(20))
     assert best < 0.1 * min(timed(lambda: deserialize_message(data, JointTrajectory))
                             for _ in range(3))
-    refused(serialize_message(message(0)), 'has no point')
+
+
+def test_a_trajectory_may_have_no_point():
+    empty = read(serialize_message(message(0)))
+    assert len(empty.points) == 0 and empty.names
+
+
+def test_points_of_a_message_are_those_of_its_bytes():
+    for count in (1, 20):
+        sent = message(count)
+        there, here = read(serialize_message(sent)).points, points_of(sent, 1000)
+        np.testing.assert_array_equal(here.times, there.times)
+        for field in ('positions', 'velocities', 'accelerations'):
+            np.testing.assert_array_equal(getattr(here, field), getattr(there, field))
+    with pytest.raises(TrajectoryError, match='at most 5 points, got 20'):
+        points_of(message(20), 5)
+    sent.points[3].velocities = [0.0]
+    with pytest.raises(TrajectoryError, match=r'points\[3\].velocities has 1 values'):
+        points_of(sent, 1000)
 
 
 def timed(function):

@@ -104,7 +104,7 @@ def test_little_can_change_while_a_node_runs():
     assert {row.name for name in CONTROLLER_NODES for row in TABLES[name]
             if not row.read_only} == {
         'adapt', 'adapt_after', 'payload.mass', 'payload.com', 'payload.inertia',
-        'guiding.damping', 'guiding.friction_help'}
+        'guiding.damping', 'guiding.friction_help', 'rejected_trajectory'}
     assert {row.name for row in TABLES['inverse_dynamics'] if not row.read_only} \
         >= {'regressor_rate'}
 
