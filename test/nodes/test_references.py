@@ -83,7 +83,6 @@ def test_a_publisher_learns_what_becomes_of_its_trajectories(start_in_lock_step,
     assert speed() < 0.05 and np.abs(q() - goal).min() > 0.05
 
     # With rejected_trajectory:=stop a rejected one does, too.
-    goal = begin + 0.5
     moves_away()
     request = SetParameters.Request(parameters=[
         Parameter('rejected_trajectory', value='stop').to_parameter_msg()])
