@@ -53,8 +53,8 @@ class StandIn:
     def __init__(self, model: Robot, flange: str, q: FloatArray):
         limits = model.limits
         friction = COULOMB_SHARE * limits.effort
-        damping = VISCOUS_SHARE * limits.effort / limits.velocity
-        self._plant = Plant(replace(model, friction=friction, damping=damping),
+        self._damping = VISCOUS_SHARE * limits.effort / limits.velocity
+        self._plant = Plant(replace(model, friction=friction, damping=self._damping),
                             timestep=TIMESTEP, joint_limits=False)
         self._dynamics, self._flange = Dynamics(model), flange
         self._plant.reset(q)
@@ -88,7 +88,6 @@ class StandIn:
             self._plant.set_effort(effort)
         if not self._begun:
             return
-        if blocked.any():
-            # A brake is a damping that nothing overcomes; MuJoCo integrates it implicitly.
-            self._plant._model.dof_damping[self._plant._dof[blocked]] = BRAKE
+        # A brake is a damping that nothing overcomes; MuJoCo integrates it implicitly.
+        self._plant._model.dof_damping[self._plant._dof] = np.where(blocked, BRAKE, self._damping)
         self._plant.advance(seconds)

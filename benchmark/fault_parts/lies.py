@@ -17,6 +17,8 @@ from robot_dynamics.model.arrays import FloatArray
 LIE_SPEED = 3.0
 #: Jump of an encoder. rad.
 LIE_JUMP = 0.4
+#: Duration of faults that end. s.
+LIE_TIME = 0.5
 
 
 @dataclass
@@ -129,6 +131,13 @@ class JointFrozen(Fault):
         return true
 
 
+class JointThaws(JointFrozen):
+    """Position and velocity of a joint stay as they are for a while, and are right after it."""
+
+    def show(self, true: Reading) -> Reading | None:
+        return super().show(true) if true.stamp < self.begin + LIE_TIME else true
+
+
 class Late(Fault):
     """States arrive late, with honest stamps."""
 
@@ -176,6 +185,13 @@ class BrakeStuck(Fault):
         return blocked
 
 
+class BrakeOpens(BrakeStuck):
+    """The brake of a joint closes, and opens again."""
+
+    def blocked(self, time: float, n: int) -> FloatArray:
+        return super().blocked(time, n) & (time < self.begin + LIE_TIME)
+
+
 class ArmStopped(Fault):
     """The whole arm stands still: protective stop, program paused, controller inactive."""
 
@@ -203,12 +219,14 @@ FAULTS: dict[str, tuple[type[Fault], tuple[Any, ...]]] = {
     'encoder drift': (EncoderDrift, ()),
     'encoder jump': (EncoderJump, ()),
     'joint frozen': (JointFrozen, ()),
+    'joint thaws': (JointThaws, ()),
     '40 ms late': (Late, (0.04,)),
     '80 ms late': (Late, (0.08,)),
     '120 ms late': (Late, (0.12,)),
     'degrees': (Degrees, ()),
     'torque sign': (TorqueSign, ()),
     'brake stuck': (BrakeStuck, ()),
+    'brake opens': (BrakeOpens, ()),
     'arm stopped': (ArmStopped, ()),
     'states stop': (StatesStop, ()),
 }

@@ -12,7 +12,8 @@ Late states would turn damping into excitation: its rate k is reduced to
 
 The kinetic energy judges the result. If it rises by more than `ENERGY_SHARE` of what it was and a
 bound, damping is given up, then gravity: an arm without command falls, but takes no energy from
-its drives.
+its drives. A rise between two states that exceeds the work which all efforts can do shows that a
+velocity was wrong before, and the energy is compared with the new one from then on.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from robot_dynamics.model.robot import Robot
 SAFE_MARGIN = 0.3
 #: Allowed rise of the kinetic energy, as a share; and all joints at this share of their limits.
 ENERGY_SHARE, ENERGY_SPEED = 0.2, 0.3
+#: Effort that can do work on a joint, commanded and gravity, as a share of its limit; and the limit
+#: of joints without one, N m or N.
+POWER_SHARE, UNLIMITED = 2.0, 1e6
 #: Share of these speeds below which an arm is at rest.
 REST_SHARE = 0.02
 #: States in a row with too much energy before the next level.
@@ -118,12 +122,13 @@ class SafeMotion:
         self._dynamics = Dynamics(robot)
         self._damping_rate, self._period = damping_rate, period
         self._speed = ENERGY_SPEED * np.nan_to_num(robot.limits.velocity, nan=1.0)
+        self._power = POWER_SHARE * np.nan_to_num(robot.limits.effort, nan=UNLIMITED)
         self.q, self.v, self._known = np.zeros((3, n))
         self.level = SafeLevel.FULL
         #: Joints without effort.
         self.released: BoolArray = np.zeros(n, dtype=np.bool_)
         self.share = 1.0
-        self._energy, self._in_row = 0.0, 0
+        self._energy, self._energy_before, self._in_row = 0.0, 0.0, 0
         self._coasted, self._brakes = 0.0, False
         #: Share of the damping that the last command had.
         self._acting = np.ones(n)
@@ -164,7 +169,7 @@ class SafeMotion:
         self._brakes = True
         self._known = np.where(lies == BOTH, decayed, _trusted(v, slope, lies))
         self.q[:] = np.where(lies >= POSITION, self.q + self._known * dt, q)
-        self._judge()
+        self._judge(dt)
         share = rate / self._damping_rate if self.level is SafeLevel.FULL else 0.0
         self.v[:] = share * self._known
 
@@ -199,9 +204,11 @@ class SafeMotion:
         self._acting[:] = 1.0
         return decayed
 
-    def _judge(self) -> None:
+    def _judge(self, dt: float) -> None:
         """Give up damping, then gravity, where the energy rises."""
-        energy = self._kinetic_energy()
+        before, energy = self._energy_before, self._kinetic_energy()
+        if energy - before > self._power @ np.abs(self._known) * dt:
+            self._energy = energy
         bound = 0.5 * self._speed @ self._inertia @ self._speed
         if energy <= (1.0 + ENERGY_SHARE) * self._energy + bound:
             self._energy, self._in_row = min(self._energy, energy), 0
@@ -213,7 +220,8 @@ class SafeMotion:
 
     def _kinetic_energy(self) -> float:
         self._inertia = self._dynamics.mass_matrix(self.q)
-        return float(0.5 * self._known @ self._inertia @ self._known)
+        self._energy_before = float(0.5 * self._known @ self._inertia @ self._known)
+        return self._energy_before
 
 
 class SafeCommand:

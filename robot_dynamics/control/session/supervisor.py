@@ -140,6 +140,8 @@ class MotionSupervisor:
         self._following, self.unseen = np.zeros((6, n)), np.zeros(n)
         self._v_before, self._commanded = np.zeros(n), np.zeros(n)
         self._window, self._stamp = 0.0, -math.inf
+        #: Joint that did not follow, -1 for none.
+        self._left_behind = -1
         self._compare, self._follow = compare.load(), follow.load()
 
     def begin(self, q: FloatArray, stamp: float) -> None:
@@ -153,6 +155,7 @@ class MotionSupervisor:
     def forget_lies(self) -> None:
         """Trust every measurement again."""
         self.lies[:] = 0
+        self._left_behind = -1
         self.unseen[:] = 0.0
 
     def begin_following(self, q: FloatArray, q_d: FloatArray, effort: FloatArray) -> None:
@@ -176,6 +179,11 @@ class MotionSupervisor:
         joint = self._compare(q, v, dt, self._least, self._q, self._v, self.slope,
                               self.speed, self._difference, self._fast, self._in_row, self._jumps,
                               self._lasting_jump, self.lies)
+        stays = self._left_behind
+        if stays >= 0 and abs(q[stays] - self._following[ANCHOR, stays]) \
+                > MOVED_SHARE * self._stuck_distance[stays]:
+            # Its brake has opened, or its encoder measures again.
+            self.lies[stays], self._left_behind = NONE, -1
         if joint < 0:
             return None
         return Finding(Cause.INCONSISTENT, joint, f'{self._names[joint]} reports {v[joint]:.3g} '
@@ -199,7 +207,7 @@ class MotionSupervisor:
             return Finding(Cause.NOT_FOLLOWING, -1, 'the arm stands still while its reference '
                            f'moves ({self._names[joint]} by {asked[joint]:.3f}); it is in a '
                            'protective stop, paused, or its effort controller is inactive')
-        self.lies[joint] = BOTH
+        self.lies[joint], self._left_behind = BOTH, joint
         # The speed that it has, and how far it went, if it is free and its encoder is frozen.
         gained = memory[IMPULSE, joint] / self._dynamics.mass_matrix(q)[joint, joint]
         self.slope[joint] = memory[MOVED_AT, joint] + gained

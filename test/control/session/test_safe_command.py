@@ -96,6 +96,16 @@ def test_energy_that_rises_takes_damping_and_gravity_away(robot, motion):
     assert list(dict.fromkeys(levels)) == [SafeLevel.FULL, SafeLevel.UNDAMPED, SafeLevel.ZERO]
 
 
+def test_a_velocity_that_is_known_again_is_damped(motion):
+    """A joint that was taken to be at rest and shows its speed has gained no energy."""
+    motion.begin(Q, np.zeros(2), np.zeros(2), HONEST)
+    for _ in range(100):
+        v = np.array([4.0, -3.0])
+        motion.update(Q, v, v, HONEST, PERIOD, 0.0)
+        assert motion.level is SafeLevel.FULL
+        assert motion.v.tolist() == [4.0, -3.0]
+
+
 def test_an_arm_that_is_braked_keeps_its_level(robot, motion):
     motion.begin(Q, np.full(2, 2.0), np.full(2, 2.0), HONEST)
     for k in range(500):

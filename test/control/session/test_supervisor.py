@@ -126,6 +126,21 @@ def test_a_joint_that_does_not_follow_is_found(robot):
     assert supervisor.slope[1] == pytest.approx(500.0 * time**2 / inertia, rel=0.1)
 
 
+def test_a_joint_that_moves_again_is_measured_again(robot):
+    supervisor = MotionSupervisor(robot)
+    time, _ = follow(supervisor, lambda t: 0.0, lambda t: 1000.0 * t)
+    q, v = POSE.copy(), np.zeros(7)
+    for k in range(1, 100):
+        supervisor.check_state(q, v, time + PERIOD * k)
+    assert supervisor.lies[1] == BOTH
+    # A tenth of the distance within which it had to move.
+    while q[1] < POSE[1] + 0.003:
+        assert supervisor.lies[1] == BOTH
+        k, q[1], v[1] = k + 1, q[1] + 0.5 * PERIOD, 0.5
+        supervisor.check_state(q, v, time + PERIOD * k)
+    assert not supervisor.lies.any()
+
+
 @pytest.mark.parametrize(('moves', 'force'), [
     (lambda t: 0.9 * (t - 0.01), lambda t: 1000.0 * t),  # late by 10 ms
     (lambda t: 0.2 * t, lambda t: 1000.0 * t),           # by far too slow
