@@ -156,8 +156,8 @@ class JointStateMonitor:
     max_age, max_future : float
         Largest time by which a stamp may be before and after the receive time. s.
     max_joint_step : float
-        Largest jump of a position in addition to 1.5 times the movement that the velocity limit
-        permits since the last sample. rad or m.
+        Largest jump of a position in addition to the movement since the last sample, by the
+        velocities of both or by 1.5 times the velocity limit. rad or m.
     velocity_cutoff : float
         Corner frequency of the first-order filter on estimated velocities. Hz.
     mimic_tolerance : float
@@ -465,7 +465,10 @@ def absorb(source, position, velocity, effort, stamp,
             return DUPLICATE, i, stamp, False, False
         step = position[k] - reported[i]
         step -= 2.0 * math.pi * _turns_passed(step, continuous[i])
-        if not abs(step) <= max_step + SPEED_MARGIN * speed[i] * dt:
+        # An arm that was pushed may be faster than its limits: it has to be braked, not ignored.
+        slow, fast = min(v[i], velocity[k]) * dt, max(v[i], velocity[k]) * dt
+        if not (abs(step) <= max_step + SPEED_MARGIN * speed[i] * dt
+                or (not math.isnan(velocity[k]) and slow - max_step <= step <= fast + max_step)):
             return JUMP, i, stamp, False, False
 
     implausible = False

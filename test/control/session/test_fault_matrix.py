@@ -58,6 +58,32 @@ def test_without_a_fault_nothing_is_found(law):
     assert bench.session.mode is mode, bench.session.reason
 
 
+class Push(Fault):
+    """A wrist is pushed far beyond its speed limit."""
+
+    def act(self, time, effort):
+        pushed = effort.copy()
+        pushed[self.joint] += 80.0 if self.begin <= time < self.begin + 0.02 else 0.0
+        return pushed
+
+
+@pytest.mark.parametrize('rate', [100.0, 500.0])
+@pytest.mark.parametrize('law', LAWS)
+def test_an_arm_that_was_pushed_is_braked(law, rate):
+    bench = Bench('arm7', law, rate)
+    bench.run_to_tracking()
+    push = Push(4, bench.time)
+    while bench.time < push.begin + 0.02:
+        bench.cycle(push)
+    assert np.abs(bench.arm.v / bench.limit).max() > 4.0
+    energy = bench.arm.kinetic_energy
+    while bench.time < push.begin + 1.0:
+        bench.cycle(push)
+        assert bench.arm.kinetic_energy < 1.2 * energy
+    assert bench.session.mode is Mode.SAFE
+    assert np.abs(bench.arm.v / bench.limit).max() < 0.3
+
+
 def test_an_arm_that_stood_still_is_held_and_taken_up_again():
     """It goes back to the start gate, with the torque that holds it and no more."""
     bench = Bench('arm7', 'adaptive', 500.0)

@@ -174,6 +174,17 @@ def test_a_jump_is_rejected_until_the_joint_may_have_got_there():
     assert feed(guard, 1.04, [0.0, 0.07, 0.40]).reason is Reason.JUMP
 
 
+def test_a_step_that_the_reported_velocity_explains_is_no_jump():
+    """An arm that was pushed is faster than its limits, and has to be braked."""
+    guard = monitor(velocity_limit=[1.0, 1.0, 1.0], max_joint_step=0.05)
+    feed(guard, 1.0, [0.0] * 3, [0.0] * 3)
+    assert feed(guard, 1.01, [0.0, 0.10, 0.0], [0.0, 2.0, 0.0]).reason is Reason.JUMP
+    assert feed(guard, 1.01, [0.0, 0.10, 0.0], [0.0, 9.0, 0.0]).accepted
+    assert feed(guard, 1.02, [0.0, 0.20, 0.0], [0.0, 3.0, 0.0]).accepted
+    assert feed(guard, 1.03, [0.0, 0.26, 0.0], [0.0, -2.9, 0.0]).accepted
+    assert feed(guard, 1.04, [0.0, 0.36, 0.0], [0.0, 3.0, 0.0]).reason is Reason.JUMP
+
+
 def test_an_arm_that_moves_and_gets_nowhere_is_not_believed():
     guard = monitor()
     reasons = [feed(guard, 1.0 + 0.002 * k, [0.1, 0.2, 0.3], [0.0, -0.5, 0.0]).reason
