@@ -131,7 +131,7 @@ class JointFrozen(Fault):
         return true
 
 
-class JointThaws(JointFrozen):
+class JointFrozenBriefly(JointFrozen):
     """Position and velocity of a joint stay as they are for a while, and are right after it."""
 
     def show(self, true: Reading) -> Reading | None:
@@ -185,7 +185,7 @@ class BrakeStuck(Fault):
         return blocked
 
 
-class BrakeOpens(BrakeStuck):
+class BrakeStuckBriefly(BrakeStuck):
     """The brake of a joint closes, and opens again."""
 
     def blocked(self, time: float, n: int) -> FloatArray:
@@ -219,14 +219,14 @@ FAULTS: dict[str, tuple[type[Fault], tuple[Any, ...]]] = {
     'encoder drift': (EncoderDrift, ()),
     'encoder jump': (EncoderJump, ()),
     'joint frozen': (JointFrozen, ()),
-    'joint thaws': (JointThaws, ()),
+    'joint frozen briefly': (JointFrozenBriefly, ()),
     '40 ms late': (Late, (0.04,)),
     '80 ms late': (Late, (0.08,)),
     '120 ms late': (Late, (0.12,)),
     'degrees': (Degrees, ()),
     'torque sign': (TorqueSign, ()),
     'brake stuck': (BrakeStuck, ()),
-    'brake opens': (BrakeOpens, ()),
+    'brake stuck briefly': (BrakeStuckBriefly, ()),
     'arm stopped': (ArmStopped, ()),
     'states stop': (StatesStop, ()),
 }

@@ -72,7 +72,7 @@ class Outcome:
 
 def concerns(fault: str, law: str) -> bool:
     """Whether a fault means anything to a law: an arm guided by hand follows no reference."""
-    return law != 'gravity' or fault not in ('brake stuck', 'brake opens', 'arm stopped')
+    return law != 'gravity' or fault not in ('brake stuck', 'brake stuck briefly', 'arm stopped')
 
 
 def findings(fault: str, law: str, rate: float, outcome: Outcome) -> list[str]:

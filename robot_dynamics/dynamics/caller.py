@@ -11,8 +11,9 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeVar
@@ -265,8 +266,16 @@ def in_pieces(count: int, threads: int, work: Callable[[slice], Result],
     if min(threads, len(pieces)) <= 1:
         yield from map(work, pieces)
         return
-    with ThreadPoolExecutor(min(threads, len(pieces))) as pool:
-        yield from pool.map(work, pieces)
+    workers = min(threads, len(pieces))
+    # `map` of the pool would start all pieces, and keep results that are not consumed yet.
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers) as pool:
+        for samples in pieces:
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, samples))
+        while waiting:
+            yield waiting.popleft().result()
 
 
 # ---- from arguments to rows of float64, and back ----

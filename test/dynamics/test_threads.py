@@ -40,6 +40,15 @@ def test_threads_work_at_the_same_time_and_end():
     assert threading.active_count() == before
 
 
+def test_results_do_not_pile_up_behind_a_slow_reader():
+    begun = []
+    results = in_pieces(400, 2, lambda piece: begun.append(piece.start), 10)
+    next(results)
+    time.sleep(0.2)
+    assert len(begun) <= 4
+    assert len(list(results)) == 39 and len(begun) == 40
+
+
 def test_a_failure_reaches_the_caller():
     def fail(piece):
         if piece.start == 20:

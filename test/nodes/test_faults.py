@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A joint that blocks and a push, from the simulated arm to the flags: real processes."""
+"""Faults and a push, from the simulated arm to the flags: real processes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,29 @@ class System:
             assert result.successful, result.reason
 
 
-def test_learns_then_finds_a_block_and_a_push(start_in_lock_step, observer, tmp_path):
+def faulty(message) -> list[int]:
+    """Joints whose fault a message of flags reports."""
+    return [j for j in range(7) if message.data[2 * j] == 1.0]
+
+
+def test_controller_names_a_joint_that_blocks(start_in_lock_step, observer):
+    system = System(start_in_lock_step, observer)
+    system.wait(90.0, lambda: bool(system.modes) and system.modes[-1].data == 'tracking')
+    system.set('simulated_arm', fault__joint=f'joint{JOINT + 1}', fault__kind='block',
+               fault__size=1e4)
+    assert system.ask(Trigger, 'simulated_arm/inject_fault', Trigger.Request()).success
+    reason = f'joint{JOINT + 1} stays at'
+    system.wait(20.0, lambda: any(reason in item.message for array in list(system.status)
+                                  for item in array.status))
+    assert system.modes[-1].data == 'safe'
+    # The arm is braked once the joint is free.
+    assert system.ask(Trigger, 'simulated_arm/clear_faults', Trigger.Request()).success
+    states = observer.collect(JointState, 'joint_states', qos.state())
+    observer.spin(2.0)
+    assert max(abs(v) for state in states for v in state.velocity) < 0.5
+
+
+def test_learns_then_finds_a_fault_and_a_push(start_in_lock_step, observer, tmp_path):
     file = tmp_path / 'thresholds.yaml'
     system = System(start_in_lock_step, observer, **{'faults.thresholds_file': str(file)})
     system.wait(90.0, lambda: bool(system.modes) and system.modes[-1].data == 'tracking')
@@ -114,20 +136,16 @@ def test_learns_then_finds_a_block_and_a_push(start_in_lock_step, observer, tmp_
     system.set('inverse_dynamics', faults__thresholds=list(0.1 * efforts), faults__friction=[])
     system.lead()
     names = json.loads(system.names[-1].data)
-    system.set('simulated_arm', fault__joint=names[JOINT], fault__kind='block',
-               fault__size=1e4)
-
-    def faulty(message) -> list[int]:
-        return [j for j in range(7) if message.data[2 * j] == 1.0]
-
-    # A hard block of a joint. An arm that its controller has just given up, because the machine
-    # stood still, shows nothing, so there are several attempts.
+    # A drive that adds an effort. An arm that its controller has just given up, because the
+    # machine stood still, shows nothing, so there are several attempts.
+    system.set('simulated_arm', fault__joint=names[JOINT], fault__kind='bias', fault__size=25.0)
     for _ in range(4):
         system.lead()
         system.flags.clear()
         system.status.clear()
         assert system.ask(Trigger, 'simulated_arm/inject_fault', Trigger.Request()).success
-        found = observer.spin(10.0, lambda: any(faulty(told) for told in list(system.flags)))
+        found = observer.spin(10.0, lambda: any(faulty(message) for message in [*system.flags]))
+        observer.spin(0.3)
         assert system.ask(Trigger, 'simulated_arm/clear_faults', Trigger.Request()).success
         if found:
             break

@@ -14,9 +14,9 @@ from benchmark.fault_parts.runs import FAULT_AFTER, LAWS, Bench, concerns, run
 from robot_dynamics.control.session.modes import Mode
 
 #: Faults after which an arm without brakes falls some time later, and how fast it is then.
-FALLING = {'joint frozen': 2.7, 'joint thaws': 1.7, 'torque sign': 4.2}
+FALLING = {'joint frozen': 2.7, 'joint frozen briefly': 1.7, 'torque sign': 4.2}
 #: A frozen encoder of an arm that is guided by hand shows in nothing but its speed.
-UNSEEN = {('joint frozen', 'gravity'), ('joint thaws', 'gravity')}
+UNSEEN = {('joint frozen', 'gravity'), ('joint frozen briefly', 'gravity')}
 
 
 def judge(arm, law, rate, fault):
