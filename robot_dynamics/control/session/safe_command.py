@@ -33,8 +33,8 @@ from robot_dynamics.model.robot import Robot
 SAFE_MARGIN = 0.3
 #: Allowed rise of the kinetic energy, as a share; and all joints at this share of their limits.
 ENERGY_SHARE, ENERGY_SPEED = 0.2, 0.3
-#: Effort that can do work on a joint, commanded and gravity, as a share of its limit; and the limit
-#: of joints without one, N m or N.
+#: Effort that can do work on a joint, commanded and gravity, as a share of its limit; and the
+#: limit of joints without one, N m or N.
 POWER_SHARE, UNLIMITED = 2.0, 1e6
 #: Share of these speeds below which an arm is at rest.
 REST_SHARE = 0.02
