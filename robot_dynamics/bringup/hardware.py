@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ NODES = (*CONTROLLER_NODES, 'command_guard', 'inverse_dynamics', 'reference')
 #: Parameters of a controller that describe the driver. A file sets them for one controller; they
 #: then apply to every controller that the file does not name.
 DRIVER_PARAMETERS = frozenset((
-    'rate', 'spin', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
+    'rate', 'spin', 'joints', 'command_topic', 'command_type', 'command_joints', 'effort_kind',
     'effort_scale', 'hardware_gravity_compensation', 'effort_limit', 'effort_limit_share',
     'effort_rate_limit', 'delay', 'state_publishers', 'state_timeout', 'state_skew', 'max_age',
     'max_future', 'velocity_cutoff', 'safe_command', 'safe_command_count', 'states_lost',
@@ -32,8 +32,8 @@ DRIVER_PARAMETERS = frozenset((
 
 #: Default and text of the launch arguments for a driver, beside those of a system.
 HARDWARE_ARGUMENTS = {
-    'hardware': ('ros2_control', 'Settings for the driver: the name of a file in '
-                 'config/hardware, or the path of a parameter file.'),
+    'hardware': ('', 'Settings for the driver: the name of a file in config/hardware, or the '
+                 'path of a parameter file. No default: whether an arm carries itself decides.'),
     'command_topic': ('', 'Topic on which the driver receives efforts; empty takes that of the '
                       'file of the hardware.'),
     'joint_states': ('joint_states', 'Topic on which the driver publishes joint states.'),
@@ -68,13 +68,23 @@ def hardware_processes(system: System, hardware: str, command_topic: str = '',
     >>> hardware_processes(system, 'ur')[0].parameters['command_topic']
     'forward_effort_controller/commands'
     """
+    return with_states_from(joint_states,
+                            with_hardware(system, hardware, command_topic).processes())
+
+
+def with_hardware(system: System, hardware: str, command_topic: str = '') -> System:
+    """System with the settings for a driver; arguments as for `hardware_processes`."""
     parameters = with_every_controller(load_hardware(hardware))
     if command_topic:
         for node in (*CONTROLLER_NODES, 'command_guard'):
             parameters.setdefault(node, {})['command_topic'] = command_topic
-    renamed = () if joint_states == 'joint_states' else (('joint_states', joint_states),)
-    return tuple(replace(process, remappings=renamed)
-                 for process in replace(system, parameters=parameters).processes())
+    return replace(system, parameters=parameters)
+
+
+def with_states_from(topic: str, processes: Iterable[NodeProcess]) -> tuple[NodeProcess, ...]:
+    """Processes that take joint states from a topic of another name."""
+    renamed = () if topic == 'joint_states' else (('joint_states', topic),)
+    return tuple(replace(process, remappings=renamed) for process in processes)
 
 
 def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
@@ -83,6 +93,10 @@ def load_hardware(name_or_path: str) -> dict[str, dict[str, ParameterValue]]:
     The argument is the name of a file of this package, or the path of a ROS 2 parameter file for
     some of `NODES`; raises `RobotDynamicsError` for anything else.
     """
+    if not name_or_path:
+        raise BringupError('is not given', subject='hardware', remedy='name one of: '
+                           + ', '.join(shipped_hardware()) + '; or a file of your own '
+                           '(docs/hardware.md): a wrong one makes the arm fall or jump')
     path = resolve_file(name_or_path, shipped_hardware, 'a known driver', '.yaml')
     parameters = read_parameter_file(path)
     for node in parameters:

@@ -55,6 +55,8 @@ class _Child:
     pipes: dict[str, IO[bytes]]
     pending: dict[str, bytes] = field(default_factory=lambda: {'stdout': b'', 'stderr': b''})
     last_line: str = ''
+    #: Whether its end was reported although the others go on.
+    is_reported: bool = False
 
     @property
     def alive(self) -> bool:
@@ -125,16 +127,32 @@ class ProcessRunner:
         """Forward output; ``timeout`` is the longest time to wait for the first line, s.
 
         Raises a BringupError with exit status and last line of stderr if an essential process has
-        ended by itself.
+        ended by itself. The failure of another one is reported as a line of its output.
         """
         self._read(timeout)
         for child in self._children:
-            if child.process.essential and not child.alive:
-                self._drain(child)
+            if child.alive or child.is_reported:
+                continue
+            self._drain(child)
+            if child.process.essential:
                 # The last line of a node contains a remedy.
                 raise BringupError(_end_message(child), subject=child.process.full_name,
                                    remedy=None if child.last_line else
                                    f'run python -m {child.process.module} by itself')
+            child.is_reported = True
+            if child.handle.returncode:
+                self._on_line(Line(child.process, 'stderr',
+                                   f'{_end_message(child)}; the others go on'))
+
+    def require_success(self) -> None:
+        """Raise a BringupError where a process that was not essential has failed.
+
+        To be called after `stop`, which may show a failure, too.
+        """
+        for child in self._children:
+            if not child.process.essential and child.handle.returncode:
+                raise BringupError(_end_message(child), subject=child.process.full_name,
+                                   remedy='what it wrote before may be incomplete')
 
     def stop(self) -> None:
         """End the processes one by one in reverse order."""
@@ -310,7 +328,7 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
     Raises
     ------
     BringupError
-        If an essential process has ended.
+        If an essential process has ended, at once; if another one has failed, at the end.
 
     See Also
     --------
@@ -331,4 +349,5 @@ def run_until_stopped(processes: Sequence[NodeProcess], seconds: float | None = 
         end = None if seconds is None else time.monotonic() + seconds
         while not stop.is_set and not is_over() and (end is None or time.monotonic() < end):
             runner.poll(0.1)
-        return not stop.is_set
+    runner.require_success()
+    return not stop.is_set

@@ -95,6 +95,32 @@ def test_a_system_that_ends_before_it_starts_is_refused(capsys, seconds):
     assert f'--seconds must be above 0 s, got {seconds}' in capsys.readouterr().err
 
 
+def test_an_arm_is_real_or_simulated(capsys):
+    assert main(['up', '--hardware', 'ur', '--plant', 'loaded']) == 1
+    assert '--plant simulates an arm, beside --hardware' in capsys.readouterr().err
+    assert main(['up', '--hardware', 'kuka']) == 1
+    assert 'franka, gazebo' in capsys.readouterr().err
+
+
+def test_up_runs_beside_a_driver(monkeypatch):
+    pytest.importorskip('rclpy', reason='needs ROS 2')
+    ran = []
+    monkeypatch.setattr('robot_dynamics.bringup.commands.up.warm_up', lambda processes: None)
+    monkeypatch.setattr('robot_dynamics.bringup.commands.up.run_until_stopped',
+                        lambda processes, *given, **named: ran.append(processes))
+    assert main(['up', '--hardware', 'ur', '--joint-states', 'ur/joint_states']) == 0
+    (processes,) = ran
+    controller, guard, _ = processes
+    assert [process.node for process in processes] == [
+        'adaptive_controller', 'command_guard', 'inverse_dynamics']
+    # The description comes from the driver, as in the launch file.
+    assert 'robot_description' not in controller.parameters
+    assert controller.parameters['hardware_gravity_compensation'] is True
+    assert guard.parameters['command_topic'] == 'forward_effort_controller/commands'
+    assert {process.remappings for process in processes} == {
+        (('joint_states', 'ur/joint_states'),)}
+
+
 @pytest.mark.parametrize('command', ['up', 'demo'])
 def test_without_ros_one_line_has_the_remedy(capsys, monkeypatch, tmp_path, command):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)

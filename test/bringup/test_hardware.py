@@ -105,6 +105,20 @@ def test_files_that_are_none_are_refused(tmp_path, text, words):
     assert 'mine.yaml' in str(error.value)
 
 
+def test_no_hardware_is_refused_with_what_there_is():
+    with pytest.raises(BringupError, match='hardware is not given; name one of: franka, gazebo'):
+        load_hardware('')
+
+
+def test_a_franka_with_a_hand_waits_for_its_arm_only():
+    """The description has fingers, and the topic of the arm does not."""
+    system = System(robot='', plant='none', reference=False, controller='pd_gravity')
+    used = {process.node: process.parameters.get('joints')
+            for process in hardware_processes(system, 'franka')}
+    arm = [f'fr3_joint{k}' for k in range(1, 8)]
+    assert used == {'pd_gravity_controller': arm, 'command_guard': None, 'inverse_dynamics': arm}
+
+
 def test_unknown_hardware_is_refused_with_what_there_is():
     with pytest.raises(UnknownNameError, match='franka, gazebo'):
         load_hardware('kuka')

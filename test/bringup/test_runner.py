@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from robot_dynamics.bringup.processes import NodeProcess, child_environment
-from robot_dynamics.bringup.runner import Line, ProcessRunner, print_line
+from robot_dynamics.bringup.runner import (
+    Line,
+    ProcessRunner,
+    print_line,
+    run_until_stopped,
+)
 from robot_dynamics.errors import BringupError
 
 POLITE = """
@@ -171,7 +176,29 @@ def test_a_process_that_is_not_essential_may_end(fake):
         heard.wait(runner, 'polite', 'ready')
         while runner.exit_statuses()['/arm'] is None:
             runner.poll(0.05)
-        runner.poll(0.05)
+        for _ in range(3):
+            runner.poll(0.05)
+        assert runner.exit_statuses()['/polite'] is None
+    end = 'ended with status 1: urdf: has no joint; give one with a joint; the others go on'
+    assert heard.texts('arm').count(end) == 1
+
+
+def test_a_run_whose_recorder_died_is_not_a_success(fake):
+    heard = Collector()
+    processes = [fake('polite', POLITE), fake('arm', REFUSING, essential=False)]
+    with pytest.raises(BringupError, match='/arm ended with status 1: urdf: has no joint'):
+        run_until_stopped(processes, on_line=heard, environment=fake.environment, is_over=lambda:
+                          any('go on' in text for text in heard.texts('arm'))
+                          and 'ready' in heard.texts('polite'))
+    assert heard.texts('polite') == ['ready', 'stopping']
+
+
+def test_a_recorder_that_has_to_be_killed_at_the_end_is_not_a_success(fake):
+    heard = Collector()
+    processes = [fake('deaf', DEAF, stop_timeout=0.2, essential=False)]
+    with pytest.raises(BringupError, match='/deaf was ended by SIGKILL'):
+        run_until_stopped(processes, on_line=heard, environment=fake.environment,
+                          is_over=lambda: 'ready' in heard.texts('deaf'))
 
 
 def test_much_output_is_passed_on_in_full(fake):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the same system as ros2 launch robot_dynamics simulation.launch.py, without ros2 launch.
+"""Run the same system as simulation.launch.py or, with --hardware, hardware.launch.py.
 
-Ctrl-C stops the nodes in order.
+It needs no ros2 launch. Ctrl-C stops the nodes in order.
 """
 
 from __future__ import annotations
@@ -14,6 +14,11 @@ from pathlib import Path
 from robot_dynamics.bringup.arguments import ARGUMENTS, add_options
 from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
+from robot_dynamics.bringup.hardware import (
+    HARDWARE_ARGUMENTS,
+    with_hardware,
+    with_states_from,
+)
 from robot_dynamics.bringup.plants import NO_PLANT, find_plant
 from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.ros_environment import require_ros
@@ -27,7 +32,9 @@ from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_options(parser, ARGUMENTS)
+    add_options(parser, {**ARGUMENTS, 'robot': ('', ARGUMENTS['robot'][1] + ' Empty: '
+                         f'{System.robot}, or with --hardware the topic robot_description.')})
+    add_options(parser, HARDWARE_ARGUMENTS)
     parser.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
     parser.add_argument('--excitation', default='', metavar='FILE',
                         help='Move the arm along this plan of robot-dynamics excite, record it '
@@ -51,7 +58,16 @@ def run(options: argparse.Namespace) -> int:
                            remedy='give the plan by --excitation')
     if options.record is not None:
         require_own_folder(options.record)
+    if options.hardware:
+        if options.plant not in (System.plant, NO_PLANT):
+            raise BringupError('simulates an arm, beside --hardware', subject='--plant',
+                               remedy='leave one of them out')
+        values.update(plant=NO_PLANT, reference=False)
+    else:
+        values['robot'] = options.robot or System.robot
     system = System(**values, record=None if is_excited else options.record)
+    if options.hardware:
+        system = with_hardware(system, options.hardware, options.command_topic)
     if system.plant != NO_PLANT:
         find_plant(system.plant)
     require_ros()
@@ -61,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
     processes = excitation_processes(
         system, options.excitation, folder, 1 if options.periods is None else options.periods) \
         if is_excited else system.processes()
+    processes = with_states_from(options.joint_states, processes)
     # Compiled before the nodes start, so that they do not wait for each other's compilation, and
     # so that it does not count as running time.
     warm_up(processes)

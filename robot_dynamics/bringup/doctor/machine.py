@@ -9,10 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from robot_dynamics.bringup.doctor.findings import CheckResult, error, note, ok, warning
-from robot_dynamics.bringup.doctor.joint_states import RATE_TOLERANCE
+from robot_dynamics.bringup.doctor.joint_states import RATE_TOLERANCE, rate_by_stamps
 from robot_dynamics.bringup.warmup import import_kernels
 from robot_dynamics.dynamics.kernels.cache import outlives_process
 from robot_dynamics.dynamics.warmup import kernels_ahead
@@ -84,7 +82,7 @@ def check_cycles(graph: GraphSnapshot) -> list[CheckResult]:
     that come at another rate than expected are not missed cycles.
     """
     is_simulated = any(node.base_name == 'simulated_arm' for node in graph.nodes)
-    sent = _rate_of_states(graph)
+    sent = rate_by_stamps(graph.states)
     results = []
     for node in graph.controllers:
         loop = next((status.values for status in graph.statuses
@@ -108,13 +106,6 @@ def check_cycles(graph: GraphSnapshot) -> list[CheckResult]:
                             '(taskset) and a real-time priority (chrt -f), set spin to waitset, '
                             'or lower rate and effort_limit_share'))
     return results
-
-
-def _rate_of_states(graph: GraphSnapshot) -> float | None:
-    """Rate of joint states by their stamps, Hz, however many were lost; None where unknown."""
-    stamps = [sample.stamp for sample in graph.states if sample.stamp]
-    period = float(np.median(np.diff(stamps))) if len(stamps) > 2 else 0.0
-    return 1e9 / period if period > 0.0 else None
 
 
 def check_kernels(state: MachineState) -> list[CheckResult]:

@@ -126,7 +126,10 @@ def gazebo_actions(system: System, hardware: str, world: str, headless: str, hei
         _node('robot_state_publisher', 'robot_state_publisher', namespace,
               parameters=[{'robot_description': launch_value(urdf), 'use_sim_time': True}]),
         _after(create, [start], 'the arm could not be created'),
-        _after(start, [configure], f'{BROADCASTER} could not be started'),
+        # The plugin of the arm runs the controller manager, so that this shows whether the arm is
+        # there: Humble's create ends with 0 without it.
+        _after(start, [configure], f'{BROADCASTER} could not be started, or the arm is not in the '
+                                   'world: read the lines of create'),
         _after(configure, list(ours.values()), f'{EFFORT_CONTROLLER} could not be configured'),
         *_when_it_sends(ours.get(find_controller(system.controller).node), [activate]),
         _after(activate, [motion] if motion is not None else [],

@@ -63,6 +63,9 @@ SAME_PLACE = 0.1
 OUTSIDE = 0.2
 #: Speed up to which an arm is at rest when control begins. rad/s or m/s.
 AT_REST = 0.1
+#: Distance from the pose held from which on an arm at rest, which efforts do not reach, is held
+#: where it is. rad or m.
+ELSEWHERE = 0.02
 #: Gravity at some joint, as a share of its limit, from which on reported efforts are compared with
 #: it; and their correlation with it below which they oppose it.
 MUCH_GRAVITY, OPPOSES = 0.05, -0.5
@@ -72,6 +75,8 @@ OBEDIENCE_TIME = 0.5
 SHORTEST_TIMEOUT = 1.5
 _FOLLOWING = tuple(mode for mode in Mode if mode.follows)
 _ACTIVE = (Mode.HOLDING, *_FOLLOWING)
+#: Causes that an arm shows which efforts do not reach.
+_WITHOUT_EFFORTS = (Cause.FAR_FROM_REFERENCE, Cause.NOT_FOLLOWING, Cause.TOO_FAST)
 
 
 @dataclass(frozen=True)
@@ -402,6 +407,24 @@ class ControlSession:
         elif self.mode is Mode.SAFE and self.cause is Cause.MORE_PUBLISHERS:
             self.reason = f'{self.cause.value}: {detail}'
 
+    def return_to_gate(self, reason: str) -> None:
+        """Hold the measured pose until the arm obeys again, because it does not follow now."""
+        self.controller.forget_recent()
+        self._begin_holding()
+        self.gate.reason = reason
+
+    def explain(self, detail: str) -> bool:
+        """Put the safe mode down to efforts that are not applied, if it may come from that.
+
+        `detail` is why they are not; returns whether `reason` has changed.
+        """
+        text = f'{detail}; then activate this controller again'
+        if self.mode is not Mode.SAFE or self.cause not in _WITHOUT_EFFORTS \
+                or self.safe_has_failed or self.reason == text:
+            return False
+        self.reason = text
+        return True
+
     def stop(self, reason: str) -> Command | None:
         """End the session and return the safe command, to be sent several times.
 
@@ -549,9 +572,16 @@ class ControlSession:
         elif self.mode in _FOLLOWING and self.clock.overruns_in_row > settings.max_overruns:
             self._go_safe(Cause.STATES_SLOW, f'the last {self.monitor.dt:.4f} s apart, '
                                              f'{settings.period:.4f} s expected')
+        elif self.mode is Mode.HOLDING and self.gate.closed_by and self._was_moved():
+            self._begin_holding()
         elif self.mode is Mode.HOLDING and self.monitor.velocity_known \
                 and self.gate.observe(self.monitor.stamp, self.monitor.q, self.monitor.effort):
             self._begin_tracking()
+
+    def _was_moved(self) -> bool:
+        """Whether the arm rests elsewhere than where it is held, by another hand."""
+        return bool(np.all(np.abs(self.monitor.v) < STILL)
+                    and np.abs(self.pose - self.q_d).max() > ELSEWHERE)
 
     def _lateness(self) -> float:
         """Age of the last state, s."""
@@ -582,9 +612,7 @@ class ControlSession:
     def _heed(self, finding: Finding) -> None:
         """Go safe for a finding, or back to the start gate with an arm that stands still."""
         if finding.cause is Cause.NOT_FOLLOWING and finding.joint < 0:
-            self.controller.forget_recent()
-            self._begin_holding()
-            self.gate.reason = finding.detail
+            self.return_to_gate(finding.detail)
         else:
             self._go_safe(finding.cause, finding.detail)
             # A joint that moves against its commands must not be moved by them.

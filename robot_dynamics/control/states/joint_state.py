@@ -240,6 +240,12 @@ class JointStateMonitor:
         return {**self._counts, Reason.ACCEPTED: self._accepted}
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """Joints that no message has contained so far."""
+        return tuple(name for name, stamp in zip(self.joint_names, self._pending[0], strict=True)
+                     if stamp == -math.inf)
+
+    @property
     def has_state(self) -> bool:
         """Whether a complete state has arrived since the start or the last `forget`."""
         return self.stamp > -np.inf

@@ -23,6 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
+from robot_dynamics.control.states.joint_state import Reason
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES, CommandClaim
@@ -217,6 +218,12 @@ class EffortControllerNode(ManagedNode):
             return reason
         if time.monotonic() - self._accepted_at > self.values['state_timeout']:
             topic = self.fast.subscriptions[0][0].topic_name
+            monitor = self.session.monitor
+            # Others may be in messages of another rate.
+            if monitor.missing and monitor.counts[Reason.WAITING] > self.values['rate']:
+                return (f'{topic} has no states of {", ".join(monitor.missing)}; set joints to '
+                        'those of the arm, which locks the others at zero, or remap joint_states '
+                        'to the topic that has them')
             return f'no complete joint state on {topic}; {self.session.last_message}'
         return None
 
@@ -289,11 +296,20 @@ class EffortControllerNode(ManagedNode):
         return reason is None
 
     def _look_at_driver(self) -> None:
-        """Ask which effort controller takes the commands, unless the arm follows."""
-        if self.session.mode.follows:
-            return
+        """Ask which effort controller takes the commands, and wait for one that does not."""
         self._driver.look()
-        self._close_gate()
+        session = self.session
+        if not session.mode.follows:
+            self._close_gate()
+        controller = self._driver.controller
+        inactive = None if controller is None else controller.why_inactive()
+        if inactive is None or not self.is_active:
+            return
+        if session.mode.follows:
+            session.return_to_gate(inactive)
+            self._publish_mode()
+        elif session.explain(inactive):
+            self.get_logger().error(f'{session.mode.value}: {session.reason}')
 
     def _close_gate(self) -> None:
         """Close the start gate while the effort controller does not apply the commands."""

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections.abc import Callable, Sequence
 
 from std_msgs.msg import String
@@ -29,6 +31,9 @@ REFERENCE_PARAMETERS = (
               'rest on its path.', choices=(FINISH, STOP)),
 )
 
+#: Rejections are no news so long after the last trajectory that was followed, if the controller does
+#: not follow any more: a stream of trajectories goes on until its sender sees that. s.
+_ON_ITS_WAY = 0.5
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
 
@@ -55,6 +60,7 @@ class References:
         #: Number of changes of the motion, and what the last one was.
         self.changes, self.last_change = 0, 'no trajectory was received'
         self._rejection = self._several = ''
+        self._changed_at = -math.inf
         self._max_points = node.parameters.values['max_trajectory_points']
         self._results = node.advertise(String, '~/reference_status', qos.latched())
         self._topic = node.fast.subscribe(JointTrajectory, '~/reference', self._on_message,
@@ -90,8 +96,10 @@ class References:
                 text += '; the arm comes to rest on its path'
             else:
                 text += '; the motion before is finished'
-        self._rejection = text
         self._publish(stamp, accepted=False, text=text)
+        if not self._session.mode.follows and time.monotonic() - self._changed_at < _ON_ITS_WAY:
+            return
+        self._rejection = text
         self._node.get_logger().warning(f'trajectory rejected: {text}',
                                         throttle_duration_sec=_WARNING_PERIOD)
 
@@ -125,6 +133,7 @@ class References:
 
     def _change(self, text: str, stamp: int) -> None:
         self.changes += 1
+        self._changed_at = time.monotonic()
         self.last_change, self._rejection = text, ''
         self._publish(stamp, accepted=True, text=text)
 

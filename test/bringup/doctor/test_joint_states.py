@@ -420,6 +420,15 @@ def test_rates(stream, rate, given, level, words):
     assert words in result.remedy
 
 
+def test_states_that_were_lost_here_do_not_change_the_rate_of_the_driver(stream):
+    """A doctor that is starved has no advice on rates to give."""
+    lossy = stream(1000, rate=1000.0, change=lambda k, s: None if k % 11 in (0, 4, 7) else s)
+    (result,) = check_rate(TOPIC, lossy, StateRequirements(rate=1000.0), lowest=900.0)
+    assert result.level is Level.WARNING
+    assert result.message == 'has 1000 Hz by its stamps, of which 73 % arrived here'
+    assert 'rate to' not in result.remedy
+
+
 def test_the_gains_of_a_controller_say_what_is_too_slow(stream):
     samples = stream(rate=60.0)
     (result,) = check_rate(TOPIC, samples, StateRequirements(rate=60.0), lowest=40.0)
@@ -438,7 +447,7 @@ def test_hardly_any_message(stream, count):
 def test_a_gap_that_makes_the_arm_safe(stream):
     def late(index, sample):
         return replace(sample, received=sample.received + (0 if index < 100 else SECOND // 5))
-    (result,) = check_rate(TOPIC, stream(400, change=late), StateRequirements(rate=400.0))
+    (result,) = check_rate(TOPIC, stream(400, change=late), StateRequirements(rate=500.0))
     assert result.level is Level.WARNING
     assert result.message == 'has a gap of 0.2 s: after 0.1 s the controller makes the arm safe'
 

@@ -335,6 +335,62 @@ def test_an_arm_that_leaves_the_pose_it_is_held_at_is_given_up(bench):
     np.testing.assert_array_equal(bench.command.effort, bench.controller.gravity)
 
 
+def test_efforts_that_are_not_applied_explain_an_arm_that_is_lost(new_bench):
+    detail = '/effort_controller is inactive and applies no efforts'
+    bench = new_bench(max_tracking_error=0.2).start()
+    session = bench.session
+    assert not session.explain(detail) and session.mode is Mode.TRACKING
+    session.accept_trajectory(JOINTS, [TrajectoryPoint(2.0, [1.0, 0.2, 0.0])])
+    while session.mode is Mode.TRACKING:
+        bench.state()
+    assert session.explain(detail) and not session.explain(detail)
+    assert session.reason == f'{detail}; then activate this controller again'
+    assert session.mode is Mode.SAFE and session.cause is Cause.FAR_FROM_REFERENCE
+
+
+def test_an_arm_whose_efforts_are_cut_off_is_held_until_the_gate_opens_anew(bench):
+    session = bench.start().session
+    session.accept_trajectory(JOINTS, [TrajectoryPoint(2.0, [1.0, 0.2, 0.0])])
+    session.gate.closed_by = 'it is inactive'
+    session.return_to_gate('it is inactive')
+    bench.states(200, effort=np.zeros(3))
+    assert session.mode is Mode.HOLDING and session.reason == 'it is inactive'
+    np.testing.assert_array_equal(session.q_d, POSE)
+    session.gate.closed_by = ''
+    bench.state(effort=np.zeros(3))
+    assert session.mode is Mode.HOLDING
+    bench.states(600)
+    assert session.mode is Mode.TRACKING
+    np.testing.assert_array_equal(session.q_d, POSE)
+
+
+def test_one_that_was_moved_meanwhile_is_held_where_it_is(bench):
+    """It must not be thrown back as soon as efforts reach it again."""
+    bench.state()
+    session = bench.session
+    session.gate.closed_by = 'it is inactive'
+    # While it moves, it may have been let go of.
+    for _ in range(10):
+        bench.q = bench.q + [0.0, 0.01, 0.0]
+        bench.state(v=np.array([0.0, 1.0, 0.0]))
+    np.testing.assert_array_equal(session.q_d, POSE)
+    bench.states(2)
+    np.testing.assert_array_equal(session.q_d, bench.q)
+    # Smaller changes are those of the arm that is held.
+    held = bench.q.copy()
+    bench.q = held + [0.0, 0.015, 0.0]
+    bench.states(2)
+    np.testing.assert_array_equal(session.q_d, held)
+
+
+def test_they_do_not_explain_states_that_stopped(bench):
+    bench.start()
+    bench.session.on_tick(bench.now + 1.0)
+    reason = bench.session.reason
+    assert bench.session.cause is Cause.STATES_STOPPED
+    assert not bench.session.explain('it is inactive') and bench.session.reason == reason
+
+
 def test_states_that_come_too_slowly(new_bench):
     bench = new_bench(max_overruns=10).start()
     bench.states(10, dt=0.06)

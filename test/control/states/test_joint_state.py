@@ -50,6 +50,15 @@ def test_names_by_the_ten_thousand_cost_little_and_are_not_kept(within):
     assert len(guard._layouts) == 1
 
 
+def test_joints_without_states_are_known():
+    guard = monitor()
+    assert guard.missing == NAMES
+    feed(guard, 1.0, [0.1, 0.2], names=NAMES[:2])
+    assert guard.missing == NAMES[2:]
+    feed(guard, 1.001, [0.3], names=NAMES[2:])
+    assert guard.missing == ()
+
+
 def test_what_became_of_a_message_is_told():
     guard = monitor()
     assert feed(guard, 1.0, [0.1], names=NAMES[:1]).summary == (
