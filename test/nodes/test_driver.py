@@ -267,6 +267,21 @@ def test_an_inactive_effort_controller_keeps_the_gate_closed(make_driver, start,
     track(observer, mode, driver)
 
 
+def test_one_that_is_deactivated_closes_the_gate_again(make_driver, start, observer, modes):
+    """As controller_stopper does while the program of a UR pauses."""
+    driver, mode = make_driver(), modes()
+    running = start(CONTROLLER, **SETTINGS)
+    track(observer, mode, driver)
+    driver.state = 'inactive'
+    wait(observer, 10.0, lambda: mode() == 'holding', 'it follows on')
+    observer.spin(3.0)
+    assert mode() == 'holding'
+    driver.state = 'active'
+    track(observer, mode, driver)
+    status, output, errors = running.stop()
+    assert '/effort_controller is inactive and applies no efforts' in output + errors
+
+
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGSTOP])
 def test_the_guard_acts_whatever_ended_the_commands(make_driver, start, observer, modes, number):
     driver, mode = make_driver(), modes()

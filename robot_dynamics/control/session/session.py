@@ -411,7 +411,7 @@ class ControlSession:
         """Hold the measured pose until the arm obeys again, because it does not follow now."""
         self.controller.forget_recent()
         self._begin_holding()
-        self.gate.reason = reason
+        self.reason = self.gate.reason = reason
 
     def explain(self, detail: str) -> bool:
         """Put the safe mode down to efforts that are not applied, if it may come from that.
