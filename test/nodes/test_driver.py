@@ -278,7 +278,7 @@ def test_one_that_is_deactivated_closes_the_gate_again(make_driver, start, obser
     assert mode() == 'holding'
     driver.state = 'active'
     track(observer, mode, driver)
-    status, output, errors = running.stop()
+    _, output, errors = running.stop()
     assert '/effort_controller is inactive and applies no efforts' in output + errors
 
 
