@@ -112,7 +112,7 @@ def test_no_hardware_is_refused_with_what_there_is():
 
 def test_a_franka_with_a_hand_waits_for_its_arm_only():
     """The description has fingers, and the topic of the arm does not."""
-    system = System(robot='', plant='none', reference=False, controller='pd_gravity')
+    system = System(robot='', plant='none', reference='none', controller='pd_gravity')
     used = {process.node: process.parameters.get('joints')
             for process in hardware_processes(system, 'franka')}
     arm = [f'fr3_joint{k}' for k in range(1, 8)]

@@ -23,7 +23,7 @@ from robot_dynamics.bringup.plants import NO_PLANT, find_plant
 from robot_dynamics.bringup.processes import child_environment
 from robot_dynamics.bringup.ros_environment import require_ros
 from robot_dynamics.bringup.runner import run_until_stopped
-from robot_dynamics.bringup.system import System, elastic_joints, find_controller
+from robot_dynamics.bringup.system import NO_REFERENCE, System, elastic_joints, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import BringupError
 from robot_dynamics.files import require_own_folder
@@ -32,8 +32,11 @@ from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    add_options(parser, {**ARGUMENTS, 'robot': ('', ARGUMENTS['robot'][1] + ' Empty: '
-                         f'{System.robot}, or with --hardware the topic robot_description.')})
+    add_options(parser, {
+        **ARGUMENTS, 'robot': ('', f'{ARGUMENTS["robot"][1]} Empty: {System.robot}, or with '
+                               '--hardware the topic robot_description.'),
+        'reference': ('', f'{ARGUMENTS["reference"][1]} Empty: {System.reference}, or with '
+                      '--hardware none.')})
     add_options(parser, HARDWARE_ARGUMENTS)
     parser.add_argument('--record', type=Path, metavar='FOLDER', help='Record into this folder.')
     parser.add_argument('--excitation', default='', metavar='FILE',
@@ -62,9 +65,10 @@ def run(options: argparse.Namespace) -> int:
         if options.plant not in (System.plant, NO_PLANT):
             raise BringupError('simulates an arm, beside --hardware', subject='--plant',
                                remedy='leave one of them out')
-        values.update(plant=NO_PLANT, reference=False)
+        values.update(plant=NO_PLANT, reference=options.reference or NO_REFERENCE)
     else:
-        values['robot'] = options.robot or System.robot
+        values.update(robot=options.robot or System.robot,
+                      reference=options.reference or System.reference)
     system = System(**values, record=None if is_excited else options.record)
     if options.hardware:
         system = with_hardware(system, options.hardware, options.command_topic)

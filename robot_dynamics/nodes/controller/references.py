@@ -31,8 +31,8 @@ REFERENCE_PARAMETERS = (
               'rest on its path.', choices=(FINISH, STOP)),
 )
 
-#: Rejections are no news so long after the last trajectory that was followed, once the controller
-#: does not follow: a stream of trajectories goes on until its sender sees that. s.
+#: Rejections are not reported so long after the last trajectory that was followed, once the
+#: controller does not follow: a stream goes on until its sender sees that. s.
 _ON_ITS_WAY = 0.5
 #: Warnings of one kind are this far apart. s.
 _WARNING_PERIOD = 2.0
