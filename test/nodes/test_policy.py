@@ -30,13 +30,16 @@ GRAMMAR = {
     'profile': ({'topics', 'services', 'actions'}, {'ns', 'node'}),
     'topics': ({'topic'}, {'publish', 'subscribe'}),
     'services': ({'service'}, {'reply', 'request'}),
-    'topic': (set(), set()), 'service': (set(), set()),
+    'actions': ({'action'}, {'call', 'execute'}),
+    'topic': (set(), set()), 'service': (set(), set()), 'action': (set(), set()),
 }
 KINDS = {'publish': 'publisher', 'subscribe': 'subscriber', 'reply': 'service',
          'request': 'client'}
 #: What is there for a moment at the start or while one controller follows another, or from
 #: Jazzy on only.
 BRIEF = {('subscribe', '/robot_description'),
+         # Where control_msgs is installed.
+         *(('publish', f'/{name}/controller_state') for name in TRACKING_NODES),
          *(('subscribe', f'/{name}/command') for name in CONTROLLER_NODES)}
 #: An arm with springs, so that it tells of its motors, too, and who has it: for the slow states
 #: of this test.

@@ -78,6 +78,8 @@ ITEMS = {
     'loop': 'see this machine below: the node is delayed',
     'command': 'at a limit: slower references, a lighter payload, or the right effort limit; '
                'without subscriber: see commands above',
+    'reference': 'the topic reference_status of the controller has the reason; several publishers '
+                 'of references: end all but one',
     'adaptation': f'{_RESTART} once the cause is removed',
     'model': 'run robot-dynamics doctor on the description',
     'drive': 'its controller sends nothing, or nothing valid: see commands above',

@@ -25,7 +25,7 @@ from robot_dynamics.control.motion.piecewise import (
     resting,
     solve_tridiagonal,
 )
-from robot_dynamics.control.motion.trajectory_limits import TrajectoryLimits
+from robot_dynamics.control.motion.trajectory_limits import OVERSHOOT, TrajectoryLimits
 from robot_dynamics.control.motion.trajectory_points import (
     SHORTEST_SEGMENT,
     PointArrays,
@@ -281,9 +281,10 @@ class TrajectoryBuffer:
             new = join(given, times, junction, COAST)
             self._limits.check_motion(new, junction.q, junction.measured)
         except TrajectoryError:
-            # The stop after the last point, which is not part of the message, may exceed a limit.
+            # The stop after the last point, which is not part of the message, may exceed a limit,
+            # or the polynomials between points that keep it.
             new = join(given, times, junction, 0.0)
-            self._limits.check_motion(new, junction.q, junction.measured)
+            self._limits.check_motion(new, junction.q, junction.measured, overshoot=OVERSHOOT)
         self._pieces = old.until(t, now).followed_by(new)
         return t
 

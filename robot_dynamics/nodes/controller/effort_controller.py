@@ -176,6 +176,7 @@ class EffortControllerNode(ManagedNode):
         self._state_publishers = StatePublishers(
             self, subscription.topic_name, values['state_publishers'], values['state_timeout'])
         self.fast.alarm(values['state_timeout'], self._on_deadline)
+        self._references.subscribe()
         self._services_made += [
             self.create_service(Trigger, '~/prepare', self._on_prepare),
             self.create_service(SetBool, '~/carry_payload', self._on_carry_payload),

@@ -62,9 +62,13 @@ class References:
         self._rejection = self._several = ''
         self._changed_at = -math.inf
         self._max_points = node.parameters.values['max_trajectory_points']
+        self._topic = ''
         self._results = node.advertise(String, '~/reference_status', qos.latched())
-        self._topic = node.fast.subscribe(JointTrajectory, '~/reference', self._on_message,
-                                          qos.command(), raw=True).topic_name
+
+    def subscribe(self) -> None:
+        """Subscribe to ``~/reference``."""
+        self._topic = self._node.fast.subscribe(
+            JointTrajectory, '~/reference', self._on_message, qos.command(), raw=True).topic_name
 
     def follow(self, names: Sequence[str], points: PointArrays, stamp: int, source: str, *,
                partial: bool = False) -> None:

@@ -46,7 +46,10 @@ _MANAGING = ('change_state', 'get_available_states', 'get_available_transitions'
 _OF_DRIVER = ('controller_manager/list_controllers', 'controller_manager/switch_controller',
               'effort_controller/get_parameters')
 
-#: Names by what a node may do with them, as attributes of ``topics`` and ``services``.
+#: Kinds of names by what a node may do with them; others are services.
+_KINDS = {'publish': 'topic', 'subscribe': 'topic', 'execute': 'action'}
+
+#: Names by what a node may do with them, as attributes of ``topics``, ``services``, ``actions``.
 Rules = Mapping[str, Iterable[str]]
 
 
@@ -87,11 +90,17 @@ def _enclaves() -> Iterable[str]:
 def _of_controller(node: str) -> Rules:
     """Topics of one controller, including the commands of the other controllers."""
     row = CONTROLLER_NODES[node]
+    published = [topic.replace(node, '~') for topic in row.published]
+    actions: Rules = {}
+    if row.tracks:
+        # Where control_msgs is installed.
+        published.append('~/controller_state')
+        actions = {'execute': ['~/follow_joint_trajectory']}
     return {
-        'publish': [_COMMANDS, *(topic.replace(node, '~') for topic in sorted(row.published))],
+        'publish': [_COMMANDS, *sorted(published)],
         'subscribe': [row.states, 'robot_description', *row.listens_to, '~/reference',
                       *(f'{other}/command' for other in CONTROLLER_NODES if other != node)],
-        'request': _OF_DRIVER}
+        'request': _OF_DRIVER, **actions}
 
 
 def _requests() -> list[str]:
@@ -123,7 +132,7 @@ def _rules(rules: Rules, indent: int) -> str:
     """Elements that allow names."""
     space, text = ' ' * indent, ''
     for action, names in rules.items():
-        kind = 'topic' if action in ('publish', 'subscribe') else 'service'
+        kind = _KINDS.get(action, 'service')
         text += f'{space}<{kind}s {action}="ALLOW">\n'
         text += ''.join(f'{space}  <{kind}>{name}</{kind}>\n' for name in names)
         text += f'{space}</{kind}s>\n'

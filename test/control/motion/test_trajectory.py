@@ -492,3 +492,27 @@ def test_joints_that_are_not_named_come_to_rest_ahead():
     path, _, _ = assert_smooth(buffer, NOW + 1.0, NOW + 2.5)
     np.testing.assert_allclose(path[-1, :2], (q + v**2 / 20.0)[:2], atol=1e-9)
     assert np.all(np.abs(path[:, 0] - q[0]) < 0.2)
+
+
+@pytest.mark.parametrize('fields', [1, 2, 3])
+@pytest.mark.parametrize('acceleration', [3.0, 8.0])
+def test_a_time_parameterisation_at_full_speed_is_followed(fields, acceleration):
+    """Trapezoids of the speed, sampled every 0.1 s as MoveIt does, at the limit of 2 rad/s."""
+    for way in np.linspace(1.5, 2.9, 15):
+        rise = 2.0 / acceleration
+        duration = rise + way / 2.0
+        points = []
+        for t in (*np.arange(0.0, duration, 0.1), duration):
+            s, v, a = ((0.5 * acceleration * t**2, acceleration * t, acceleration) if t < rise else
+                       (2.0 * (t - 0.5 * rise), 2.0, 0.0))
+            left = duration - t
+            if left < rise:
+                s, v, a = way - 0.5 * acceleration * left**2, acceleration * left, -acceleration
+            points.append(point(t, *([x, 0.0, 0.0] for x in (s, v, a)[:fields])))
+        buffer = buffer_at()
+        accept(buffer, *points)
+        speed = buffer.sample_many(np.linspace(NOW, NOW + duration, 2000))[1].max()
+        # Its points keep the limit; between them the polynomials exceed it a little.
+        assert 2.0 <= speed < 2.06
+    with pytest.raises(TrajectoryError, match=r'velocities 2\.01 outside'):
+        accept(buffer_at(), point(1.0, ZERO, [2.01, 0.0, 0.0]))
