@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.bringup.processes import read_parameter_file, shipped_config
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BringupError
@@ -104,7 +105,7 @@ def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
     real = with_payload(with_scaled_masses(model, plant.get('mass_scale', 1.0)),
                         plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
                         frame=plant.get('payload_frame') or None)
-    dynamics = Dynamics(model)
+    dynamics = Dynamics(with_rotors(model))
     unknown = Dynamics(real).gravity_torque(postures) - dynamics.gravity_torque(postures)
     mass = dynamics.mass_matrix(postures)
     try:

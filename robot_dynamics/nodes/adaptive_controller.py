@@ -17,19 +17,18 @@ from robot_dynamics.control.feedback.gains import (
     COORDINATES,
     UPDATE_LAWS,
     AdaptationGains,
-    FeedbackGains,
 )
-from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController, loop_report
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.errors import FileError, ParameterError
 from robot_dynamics.files import require_replaceable
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
+from robot_dynamics.nodes.controller.effort_controller import run_controller
+from robot_dynamics.nodes.controller.feedback_controller import FeedbackControllerNode
 from robot_dynamics.nodes.controller.parameters import (
     FEEDBACK_PARAMETERS,
+    feedback_keywords,
     group,
-    make_feedback_gains,
 )
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
@@ -46,19 +45,6 @@ def _estimates_file(values: Values) -> str:
     return source if source != sink or Path(source).exists() else ''
 
 
-def _feedback(values: Values) -> FeedbackGains | JointGains:
-    """Gains of the feedback, per joint if set."""
-    stiffness = values['feedback.joint_stiffness']
-    damping = values['feedback.joint_damping']
-    if len(stiffness) != len(damping):
-        raise ParameterError(f'must have as many values as joint_stiffness, {len(stiffness)}, '
-                             f'got {len(damping)}', subject='feedback.joint_damping',
-                             remedy='give one value per joint in both, or leave both empty')
-    if len(stiffness):
-        return JointGains(tuple(stiffness), tuple(damping))
-    return make_feedback_gains(values)
-
-
 TABLE = (
     Parameter('adapt', True, 'Whether the estimates may change.'),
     Parameter('adapt_after', 0.0, 'Time from the start of the reference during which the '
@@ -72,8 +58,8 @@ TABLE = (
               'the model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
     Parameter('adaptation.spread', _ADAPTATION.spread, 'Assumed distance of unknown mass, as a '
               'share of the length of the arm.', '', 1e-3, 10.0, read_only=True),
-    Parameter('adaptation.terms', _ADAPTATION.terms, 'Joint terms estimated in addition to '
-              'the inertial parameters.', element=str,
+    Parameter('adaptation.terms', (*_ADAPTATION.terms, 'armature'), 'Joint terms estimated in '
+              'addition to the inertial parameters.', element=str,
               choices=('viscous', 'coulomb', 'armature', 'offset'), read_only=True),
     Parameter('adaptation.term_frequency', _ADAPTATION.term_frequency, 'Largest bandwidth of the '
               'loop through one joint term.', 'rad/s', 0.01, 1000.0, read_only=True),
@@ -91,10 +77,6 @@ TABLE = (
     Parameter('adaptation.largest_sliding', _ADAPTATION.largest_sliding, 'Largest plausible entry '
               'of s; above it estimates do not change.', 'rad/s or m/s', 0.01, 1000.0,
               read_only=True),
-    Parameter('feedback.joint_stiffness', (), 'Diagonal of a constant K_P, instead of bandwidth '
-              'and error rate; empty for those.', 'N m/rad or N/m', 1e-6, 1e9, read_only=True),
-    Parameter('feedback.joint_damping', (), 'Diagonal of a constant K_D, as long as '
-              'joint_stiffness.', 'N m s/rad or N s/m', 1e-6, 1e9, read_only=True),
     Parameter('adaptation.law', _ADAPTATION.law, 'Update law: gradient, projection (with '
               'leakage), dead_zone, composite, memory, natural, natural_memory.',
               choices=tuple(UPDATE_LAWS), read_only=True),
@@ -126,7 +108,7 @@ TABLE = (
 )
 
 
-class AdaptiveControllerNode(EffortControllerNode):
+class AdaptiveControllerNode(FeedbackControllerNode):
     """The law of Slotine and Li in a managed node."""
 
     law: AdaptiveController
@@ -139,11 +121,9 @@ class AdaptiveControllerNode(EffortControllerNode):
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Make the law that the parameters describe, with restored estimates."""
         law = AdaptiveController(
-            robot, feedback=_feedback(values),
-            adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
+            robot, adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
             known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
-            period=1.0 / values['rate'], delay=values['delay'],
-            allow_unphysical=values['allow_unphysical'])
+            allow_unphysical=values['allow_unphysical'], **feedback_keywords(robot, values))
         if source := _estimates_file(values):
             law.restore(source)
             self.get_logger().info(f'estimates restored from {source}')

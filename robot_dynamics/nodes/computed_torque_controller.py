@@ -8,7 +8,8 @@ from functools import partial
 
 from robot_dynamics.control.laws.model_based import ComputedTorqueController
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
+from robot_dynamics.nodes.controller.effort_controller import run_controller
+from robot_dynamics.nodes.controller.feedback_controller import FeedbackControllerNode
 from robot_dynamics.nodes.controller.parameters import FEEDBACK_PARAMETERS, feedback_keywords
 from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.stopping import StopRequest
@@ -20,7 +21,7 @@ TABLE = (
 )
 
 
-class ComputedTorqueControllerNode(EffortControllerNode):
+class ComputedTorqueControllerNode(FeedbackControllerNode):
     """Computed torque in a managed node."""
 
     def __init__(self, stopped: StopRequest):
@@ -29,7 +30,7 @@ class ComputedTorqueControllerNode(EffortControllerNode):
     def make_law(self, robot: Robot, values: Values) -> ComputedTorqueController:
         """Make the law with the gains of the parameters."""
         return ComputedTorqueController(robot, coulomb_velocity=values['coulomb_velocity'],
-                                        **feedback_keywords(values))
+                                        **feedback_keywords(robot, values))
 
 
 main = partial(run_controller, ComputedTorqueControllerNode, TABLE)

@@ -14,7 +14,6 @@ from robot_dynamics.control.lq.certificate import ModelErrors
 from robot_dynamics.control.lq.design import LARGEST_RESCALE, FeedbackDesign, Schedule
 from robot_dynamics.control.lq.gain_table import GainPlanner
 from robot_dynamics.control.lq.rules import (
-    DEFAULT_ORDER,
     HIGHEST_ORDER,
     OneStepRule,
     RiccatiRule,
@@ -46,8 +45,9 @@ TABLE = (
     Parameter('feedback.largest_disturbance', _DESIGN.largest_disturbance, 'Largest torque that '
               'the integral compensates, as a share of the effort limits.', '', 0.001, 1.0,
               read_only=True),
-    Parameter('feedback.series_order', DEFAULT_ORDER, 'Last power of A T in the series of the '
-              'transition matrix.', low=1, high=HIGHEST_ORDER, read_only=True),
+    Parameter('feedback.series_order', 0, 'Last power of A T in the series of the transition '
+              'matrix; 0 for as many as the arm needs.', low=0, high=HIGHEST_ORDER,
+              read_only=True),
     Parameter('feedback.ahead', True, 'Whether gains along a trajectory are computed when it '
               'arrives, off the control loop, instead of in it.', read_only=True),
     Parameter('schedule.eps0', _SCHEDULE.eps0, 'Error norm below which the feedback is zero.',
@@ -93,7 +93,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         return FeedforwardLQController(
             robot, gain=values['gain'],
             design=FeedbackDesign(**group(values, 'feedback', FeedbackDesign)),
-            order=values['feedback.series_order'], schedule=schedule,
+            order=values['feedback.series_order'] or None, schedule=schedule,
             errors=ModelErrors(**group(values, 'errors', ModelErrors)),
             period=1.0 / values['rate'], delay=values['delay'])
 
@@ -109,7 +109,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
         if values['feedback.ahead']:
             self._planner = GainPlanner(rule_of_design(
                 values['gain'], self.robot.n, self.law.design, self.law.period,
-                order=values['feedback.series_order']))
+                order=self.law.rule.order))
 
     def before_cycle(self) -> None:
         """Use gains that were computed in the meantime."""

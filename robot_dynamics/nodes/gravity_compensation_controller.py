@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
@@ -20,8 +21,12 @@ from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _SETTINGS = GuidingSettings()
 
+#: Gains of the feedback that holds the arm before it is guided.
+_HOLDING = tuple(replace(row, read_only=True) for row in FEEDBACK_PARAMETERS
+                 if row.name != 'feedback.damping')
+
 TABLE = (
-    *FEEDBACK_PARAMETERS,
+    *_HOLDING,
     Parameter('guiding.damping', _SETTINGS.damping, 'Rate at which an arm that is released slows '
               'down.', '1/s', 0.0, 30.0),
     Parameter('guiding.friction_help', _SETTINGS.friction_help, 'Share of the friction of the '
@@ -57,7 +62,7 @@ class GravityCompensationControllerNode(EffortControllerNode):
             **group(values, 'guiding', GuidingSettings),
             'largest_speed': per_joint(values, 'guiding.largest_speed', robot.joint_names,
                                        default=_SETTINGS.largest_speed)})
-        return GuidingController(robot, settings=settings, **feedback_keywords(values))
+        return GuidingController(robot, settings=settings, **feedback_keywords(robot, values))
 
     def check(self, values: Values) -> None:
         """Reject also a damping that is too high for the rate of this node."""

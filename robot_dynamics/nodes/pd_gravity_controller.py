@@ -8,7 +8,8 @@ from functools import partial
 
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.nodes.controller.effort_controller import EffortControllerNode, run_controller
+from robot_dynamics.nodes.controller.effort_controller import run_controller
+from robot_dynamics.nodes.controller.feedback_controller import FeedbackControllerNode
 from robot_dynamics.nodes.controller.parameters import FEEDBACK_PARAMETERS, feedback_keywords
 from robot_dynamics.nodes.ros.parameters import Values
 from robot_dynamics.nodes.ros.stopping import StopRequest
@@ -16,7 +17,7 @@ from robot_dynamics.nodes.ros.stopping import StopRequest
 TABLE = FEEDBACK_PARAMETERS
 
 
-class PDGravityControllerNode(EffortControllerNode):
+class PDGravityControllerNode(FeedbackControllerNode):
     """PD + gravity in a managed node."""
 
     def __init__(self, stopped: StopRequest):
@@ -24,7 +25,7 @@ class PDGravityControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> PDGravityController:
         """Make the law with the gains of the parameters."""
-        return PDGravityController(robot, **feedback_keywords(values))
+        return PDGravityController(robot, **feedback_keywords(robot, values))
 
 
 main = partial(run_controller, PDGravityControllerNode, TABLE)

@@ -167,8 +167,8 @@ PLANT_PARAMETERS = (
               read_only=True),
     Parameter('coulomb_friction', (), 'Coulomb friction of the joints, or of the motors of '
               'elastic joints; empty means as described.', 'N m or N', 0.0, 1e5, read_only=True),
-    Parameter('armature', (), 'Rotor inertia of rigid joints, seen from the joints; empty means '
-              'as described.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
+    Parameter('armature', (), 'True rotor inertia of rigid joints, seen from the joints; empty '
+              'means that of rotors.', 'kg m^2 or kg', 0.0, 1e4, read_only=True),
     Parameter('effort_gain', (1.0,), 'True effort per commanded effort.', low=0.01, high=100.0,
               read_only=True),
     Parameter('stribeck.rise', (), 'Friction of the motors of elastic joints that is missing at '
@@ -191,7 +191,7 @@ def build_plant(model: Robot, values: Values) -> FaultyPlant:
                                  subject=f'parameter {name}',
                                  remedy='set elastic_joints, too, or leave it out')
     names = model.joint_names
-    robot = _laden(model, values)
+    robot = description.geared(_laden(model, values), values)
     robot = replace(
         robot, damping=per_joint(values, 'viscous_friction', names, default=robot.damping),
         friction=per_joint(values, 'coulomb_friction', names, default=robot.friction),

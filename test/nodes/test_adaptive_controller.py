@@ -470,7 +470,7 @@ def test_estimates_are_kept_where_they_are_told_to_be(controller, arm, tmp_path)
 @pytest.mark.parametrize(('parameters', 'wanted'), [
     ({'adaptation.law': 'sigma'}, 'adaptation.law'), ({'known.links': ['lnik1']}, 'link1'),
     ({'estimates.restore_from': '/nowhere/x.yaml'}, 'x.yaml'),
-    ({'feedback.joint_stiffness': [1.0]}, 'joint_damping'),
+    ({'feedback.damping': [1.0]}, 'feedback.stiffness'),
     ({'feedback.bandwidth': 900}, 'bandwidth'), ({'effort_limit': [1e4]}, 'effort_limit'),
     ({'effort_limit': [1.0, 2.0]}, 'parameter effort_limit'),
     ({'command_joints': ['joint1']}, 'parameter command_joints'),

@@ -208,8 +208,9 @@ def go_to_extremes(live: Live, node: str, rows: Sequence[Parameter]) -> None:
         row.name: list_of(values_of(row)[-1]) for row in rows}
 
 
-#: Judged as a whole, by what bodies can be: its ends are none.
-NO_ENDS = ('payload.inertia',)
+#: Judged as a whole, by what bodies can be and what is stable: their ends are not accepted.
+NO_ENDS = ('payload.inertia', 'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness',
+           'feedback.damping')
 #: Values of a list that is empty by default and holds so many when it is not.
 COUNTS = {'faults.friction': 2 * 7}
 

@@ -16,6 +16,7 @@ from robot_dynamics.bringup.doctor.findings import (
     note,
     ok,
 )
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains, check_gains
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.session.limits import EffortLimiter
@@ -75,8 +76,8 @@ def has_feedback_gains(node: NodeInfo) -> bool:
 def gains_of(node: NodeInfo) -> tuple[FeedbackGains, AdaptationGains | None]:
     """Gains of a controller; the defaults for parameters that it does not have."""
     known = dict(node.parameters or {})
-    if 'feedback.stiffness' in known:
-        known['feedback.position_gain'] = known['feedback.stiffness']
+    if known.get('feedback.stiffness'):  # an empty list arrives as None
+        known['feedback.position_gain'] = tuple(known['feedback.stiffness'])
     row = CONTROLLER_NODES.get(node.base_name)
     learns = row is None or row.learns
     return (_group(known, 'feedback.', FeedbackGains),
@@ -140,7 +141,7 @@ def check_default_controller(robot: Robot) -> Iterator[CheckResult]:
     for build in (EffortLimiter.for_robot, partial(
             AdaptiveController, period=1.0 / default.rate, delay=default.delay)):
         try:
-            build(robot)
+            build(with_rotors(robot))
         except RobotDynamicsError as refusal:
             is_accepted = False
             yield from_error(refusal, robot.name)

@@ -69,9 +69,9 @@ class FeedbackGains:
     error_rate : float
         lambda: rate at which the position error decays on s = 0. A fifth of the bandwidth
         separates the two. 1/s.
-    position_gain : float
-        K_P, the same for every joint, in addition to omega_D and lambda. The nodes call it
-        ``feedback.stiffness``. N m/rad or N/m.
+    position_gain : float or tuple of float
+        K_P, one for all joints or one for each, in addition to omega_D and lambda. The nodes call
+        it ``feedback.stiffness``. N m/rad or N/m.
 
     Examples
     --------
@@ -81,11 +81,15 @@ class FeedbackGains:
 
     bandwidth: float = 60.0
     error_rate: float = 12.0
-    position_gain: float = 0.0
+    position_gain: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, positive, bandwidth='1/s', error_rate='1/s')
-        check_fields(self, not_negative, position_gain='N m/rad')
+        if isinstance(self.position_gain, tuple):
+            store(self, 'position_gain', tuple(not_negative('position_gain', gain, 'N m/rad')
+                                               for gain in self.position_gain))
+        else:
+            check_fields(self, not_negative, position_gain='N m/rad')
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ class AdaptationGains:
         Assumed distance of unknown mass from the link frame, as a share of the arm length.
     terms : tuple of str
         Joint terms that are learnt beside the inertial parameters, see
-        `robot_dynamics.dynamics.joint_terms`.
+        `robot_dynamics.dynamics.joint_terms`. Add ``armature`` for an arm with rotors, as the
+        nodes do; without rotors it slows the others down.
     term_frequency : float
         Largest frequency of the loop that one such term closes at its joint. rad/s.
     composite : float

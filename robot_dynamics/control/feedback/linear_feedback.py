@@ -17,6 +17,10 @@ To first order, the open loop of a joint under omega_D M s + K_P e with dead tim
 p + omega_D lambda + kappa) / p^2 exp(-p tau)``, kappa an eigenvalue of M^-1 K_P. K_P makes
 position errors decay as if lambda were larger by kappa / omega_D. The lightest motion of the arm
 has the largest kappa: a position gain that is small for a shoulder can make a wrist oscillate.
+Gains beyond `FEEDBACK_MARGIN` or `RATE_MARGIN` are refused if the sampled and delayed loop is
+unstable somewhere across the joint ranges, for the arm with the rotors that its drives have or are
+assumed to have (`robot_dynamics.control.feedback.drives`). Otherwise `LinearFeedback.warning`
+names them.
 
 References
 ----------
@@ -27,10 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_dynamics.control.checks import exceeds, rounded_down
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.control.feedback.gains import (
     FEEDBACK_MARGIN,
     RATE_MARGIN,
@@ -38,12 +45,21 @@ from robot_dynamics.control.feedback.gains import (
     check_gains,
     dead_time,
 )
+from robot_dynamics.control.feedback.sampled_loop import closed_loop, spectral_radii
 from robot_dynamics.control.feedback.typical_motions import mass_matrices, typical_motions
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
+from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
+
+#: Largest ratio of the damping rate after a change during control to the first one. Supervision
+#: ends a loop with a dead time above the inverse of the first rate, and s is stable up to pi/2
+#: over the present one.
+RETUNED = 1.5
+#: Number of postures at which gains are judged during control, in some ms.
+LIGHTEST = 8
 
 
 @dataclass(frozen=True)
@@ -80,25 +96,41 @@ class LinearFeedback:
 
     Of the last update: errors, sliding variable and reference motion `e`, `e_dot`, `s`, `v_r`,
     `a_r`; `mass_matrix` M0, rotor inertias included; `effort` tau_fb, N m or N; `largest_s`, the
-    largest entry of s, either sign.
+    largest entry of s, either sign. `gains` are those given, or under `JointGains` the slowest
+    decay rate of any motion under K_D, and the slowest lambda; `damping_rate` is the fastest decay
+    rate due to `damping`, 1/s. `warning` is the reason why the gains leave little margin, empty
+    for none.
+
+    Raises a ControlError that names an unstable gain at this sampling period and delay, s, and an
+    InertiaError where some motion of the model moves no mass.
     """
 
-    def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains):
-        self.gains = gains
-        self._robot = robot
-        self._dynamics = dynamics
-        self._errors = tracking_errors.load()
+    def __init__(self, robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains, *,
+                 period: float = 0.002, delay: float = 0.001):
+        self._robot, self._dynamics, n = robot, dynamics, robot.n
+        self._stability = _Stability(robot, dynamics, period, delay)
+        judged = self._stability.judge(gains)
+        self.gains, self.warning = judged.gains, judged.warning
+        self.damping_rate = judged.damping_rate
+        #: Whether K_P and K_D are constant, see `JointGains`.
+        self.is_constant = isinstance(gains, JointGains)
+        # omega_D, then lambda, K_P and K_D of each joint: now, and before and after a change.
+        self._first = judged.values
+        self._now, self._before, self._after = (judged.values.copy() for _ in range(3))
+        self._rates, self.position_gain, _ = self._now[1:].reshape(3, n)
+        self._progress, self._pace = 1.0, 0.0
+        self._errors, self._apply = tracking_errors.load(), apply_gains.load()
         self._continuous = np.ascontiguousarray(robot.is_continuous)
-        #: lambda of each joint.
-        self._rates = np.full(robot.n, gains.error_rate)
-        self._apply = apply_gains.load()
-        self.e, self.e_dot, self.s = np.zeros(robot.n), np.zeros(robot.n), np.zeros(robot.n)
-        self.v_r, self.a_r = np.zeros(robot.n), np.zeros(robot.n)
-        self.mass_matrix = np.zeros((robot.n, robot.n))
-        self.effort = np.zeros(robot.n)
+        self.e, self.e_dot, self.s = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.v_r, self.a_r = np.zeros(n), np.zeros(n)
+        self.mass_matrix = np.zeros((n, n))
+        self.effort = np.zeros(n)
         self.largest_s = 0.0
-        #: Fastest decay rate due to `damping`. 1/s.
-        self.damping_rate = gains.bandwidth
+
+    @property
+    def bandwidth(self) -> float:
+        """omega_D now, 1/s; zero for constant gains."""
+        return float(self._now[0])
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray) -> FloatArray:
@@ -126,57 +158,158 @@ class LinearFeedback:
     def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
         """tau_fb for the errors noted last, shape (n,), a buffer of this object; keeps M0."""
         self.mass_matrix = mass_matrix
-        self.largest_s = self._apply(mass_matrix, self.gains.bandwidth,
-                                     self.gains.position_gain, self.s, self.e, self.effort)
+        self.largest_s = self._apply(mass_matrix, self._now, self.s, self.e, self.effort)
         return self.effort
 
     def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Damping effort -K_D v, shape (n,), N m or N."""
+        """Damping effort -K_D v with the first gains, shape (n,), N m or N."""
         momentum = self._dynamics.mass_matrix(q) @ v
-        return -self.gains.bandwidth * momentum
+        return -self._first[0] * momentum - self._first[-v.size:] * v
+
+    def change(self, gains: FeedbackGains | JointGains, seconds: float) -> None:
+        """Begin a change to other gains of the same kind over a time, s; see `advance`.
+
+        Raises a ControlError, and changes nothing, if they are unstable.
+        """
+        judged = self.judge(gains)
+        self.gains, self.warning = judged.gains, judged.warning
+        self._before[:], self._after[:] = self._now, judged.values
+        self._progress, self._pace = 0.0, 1.0 / seconds if seconds > 0.0 else np.inf
+
+    def judge(self, gains: FeedbackGains | JointGains) -> Judged:
+        """Values of other gains; raises a ControlError if these cannot be used during control."""
+        if isinstance(gains, JointGains) is not self.is_constant:
+            raise ControlError('cannot begin or cease to replace bandwidth and error_rate during '
+                               'control', subject='feedback.damping',
+                               remedy='configure the controller again')
+        judged = self._stability.judge(gains, postures=self._stability.lightest)
+        if exceeds(judged.damping_rate, RETUNED * self.damping_rate):
+            raise ControlError(f'would damp at {judged.damping_rate:.3g} 1/s, too much for a '
+                               f'controller configured for {self.damping_rate:.3g} 1/s',
+                               subject='feedback', remedy=f'stay below '
+                               f'{rounded_down(RETUNED * self.damping_rate):g} 1/s, or configure '
+                               'the controller again')
+        return judged
+
+    def advance(self, dt: float) -> None:
+        """Continue a change of the gains for a time, s; called before a state is answered."""
+        if self._progress < 1.0:
+            self._progress = min(self._progress + self._pace * max(dt, 0.0), 1.0)
+            self._now[:] = self._before + self._progress * (self._after - self._before)
 
 
-class JointFeedback(LinearFeedback):
-    """Tracking errors and the effort of constant gains, `JointGains`; see `LinearFeedback`.
+class Judged(NamedTuple):
+    """Gains that are stable: those of the arm, their values for the loop, and their margin."""
 
-    `gains` are the slowest decay rate of any motion of the arm under K_D, and the slowest lambda.
-    Raises a ControlError if they are unstable at this period and delay.
-    """
+    gains: FeedbackGains
+    values: FloatArray
+    damping_rate: float
+    warning: str
 
-    def __init__(self, robot: Robot, dynamics: Dynamics, gains: JointGains, *, period: float,
-                 delay: float):
-        stiffness, damping = (_per_joint(robot, name, getattr(gains, name))
-                              for name in ('stiffness', 'damping'))
-        slowest, fastest = damping_rates(Dynamics(robot), damping)
-        tau = dead_time(period, delay)
-        if fastest * tau > FEEDBACK_MARGIN:
-            raise ControlError(f'damps some motion of the arm at {fastest:.3g} 1/s, too large '
-                               f'for a period of {1e3 * period:g} ms and a delay of '
-                               f'{1e3 * delay:g} ms', subject='damping',
-                               remedy=f'divide all by {fastest * tau / FEEDBACK_MARGIN:.2g} or '
-                                      'more, most of all of the lightest joint')
+
+class _Stability:
+    """Judges gains across the joint ranges, at a sampling period and delay, s."""
+
+    def __init__(self, robot: Robot, dynamics: Dynamics, period: float, delay: float):
+        self._robot, self._period, self._delay = robot, period, delay
+        # Checked for every model, because a feedback weighted by M has no effect on a joint
+        # without mass.
+        self._masses = mass_matrices(dynamics, typical_motions(robot).q)
+        # The same with the rotors of the drives.
+        geared = self._masses + np.diag(with_rotors(robot).armature - robot.armature)
+        self._mobility = np.asarray(np.linalg.inv(geared), dtype=np.float64)
+        #: Postures at which the lightest motions of the arm are lightest.
+        self.lightest = np.argsort(np.linalg.eigvalsh(geared)[:, 0])[:LIGHTEST]
+
+    def judge(self, gains: FeedbackGains | JointGains,
+              postures: NDArray[np.intp] | slice = slice(None)) -> Judged:
+        """Values of gains, with their rates; raises a ControlError if they are unstable.
+
+        All postures are judged before control. During control there is time for few.
+        """
+        if isinstance(gains, JointGains):
+            return self._judge_constant(gains, postures)
+        check_gains(gains, None, period=self._period, delay=self._delay)
+        stiffness = self._per_joint('stiffness', gains.position_gain)
+        rates = np.full(self._robot.n, gains.error_rate)
+        values = np.concatenate([[gains.bandwidth], rates, stiffness, np.zeros(rates.size)])
+        damping = gains.bandwidth * self._masses[postures]
+        warning = self._require_stable(self._doubt(gains, stiffness), gains.error_rate * damping
+                                       + np.diag(stiffness), damping, postures)
+        return Judged(gains, values, gains.bandwidth, warning)
+
+    def _judge_constant(self, gains: JointGains, postures: NDArray[np.intp] | slice) -> Judged:
+        stiffness = self._per_joint('stiffness', gains.stiffness)
+        damping = self._per_joint('damping', gains.damping)
+        root = np.sqrt(damping)
+        decay = np.linalg.eigvalsh(root[:, None] * self._mobility * root)
+        slowest, fastest = float(decay.min()), float(decay.max())
         rates = stiffness / damping
+        warning = self._require_stable(self._doubt_constant(fastest, rates), np.diag(stiffness),
+                                       np.diag(damping), postures)
+        return Judged(FeedbackGains(slowest, float(rates.min())),
+                      np.concatenate([[0.0], rates, np.zeros(rates.size), damping]), fastest,
+                      warning)
+
+    def _require_stable(self, doubt: ControlError | None, stiffness: FloatArray,
+                        damping: FloatArray, postures: NDArray[np.intp] | slice) -> str:
+        """Raise a doubt about K_P and K_D if the loop is unstable; otherwise its text."""
+        if doubt is None:
+            return ''
+        mobility = self._mobility[postures]
+        still = np.zeros_like(mobility)
+        K = np.concatenate([still + stiffness, still + damping], axis=-1)
+        arm = LinearModel.of(still, still, still, mobility)
+        # Written so that NaN fails.
+        if not spectral_radii(closed_loop(arm, K, self._period, self._delay)).max() < 1.0:
+            raise doubt
+        return f'leaves little margin: {doubt}'
+
+    def _doubt(self, gains: FeedbackGains, stiffness: FloatArray) -> ControlError | None:
+        """Error for a position gain K_P that leaves too little margin."""
+        if not np.any(stiffness):
+            return None
+        root = np.sqrt(stiffness)
+        kappas, vectors = np.linalg.eigh(root[:, None] * np.linalg.inv(self._masses) * root)
+        posture = int(np.argmax(kappas[:, -1]))
+        joint = int(np.argmax(np.abs(vectors[posture, :, -1])))
+        kappa = float(kappas[posture, -1])
+        rate = RATE_MARGIN / dead_time(self._period, self._delay) - gains.error_rate
+        most = max(rate * gains.bandwidth / kappa, 0.0) * stiffness[joint]
+        if not exceeds(float(stiffness[joint]), most):
+            return None
+        return ControlError(
+            f'is {stiffness[joint]:g} N m/rad or N/m, too large for '
+            f'{self._robot.joint_names[joint]}, which moves {stiffness[joint] / kappa:.3g} kg m^2 '
+            f'or kg, at a period of {1e3 * self._period:g} ms and a delay of '
+            f'{1e3 * self._delay:g} ms', subject='stiffness',
+            remedy=f'set it to {rounded_down(most):g} or less; for a stiffer arm raise bandwidth '
+                   'and error_rate, which follow the inertia of each joint')
+
+    def _doubt_constant(self, fastest: float, rates: FloatArray) -> ControlError | None:
+        """Error for constant gains that leave too little margin."""
+        tau = dead_time(self._period, self._delay)
+        late = f'for a period of {1e3 * self._period:g} ms and a delay of {1e3 * self._delay:g} ms'
+        if fastest * tau > FEEDBACK_MARGIN:
+            return ControlError(
+                f'damps some motion of the arm at {fastest:.3g} 1/s, too large {late}',
+                subject='damping', remedy=f'divide all by {fastest * tau / FEEDBACK_MARGIN:.2g} '
+                'or more, most of all of the lightest joint')
         stiffest = int(np.argmax(rates))
         if rates[stiffest] * tau > RATE_MARGIN:
-            raise ControlError(f'is {rates[stiffest]:.3g} 1/s times its damping, too large for a '
-                               f'period of {1e3 * period:g} ms and a delay of {1e3 * delay:g} ms',
-                               subject=f'stiffness of {robot.joint_names[stiffest]}',
-                               remedy=f'divide it by {rates[stiffest] * tau / RATE_MARGIN:.2g} '
-                                      'or more')
-        super().__init__(robot, dynamics, FeedbackGains(slowest, float(rates.min())))
-        self._rates, self._damping = rates, damping
-        self.damping_rate = fastest
-        self._apply_joints = apply_joint_gains.load()
+            return ControlError(
+                f'is {rates[stiffest]:.3g} 1/s times its damping, too large {late}',
+                subject=f'stiffness of {self._robot.joint_names[stiffest]}',
+                remedy=f'divide it by {rates[stiffest] * tau / RATE_MARGIN:.2g} or more')
+        return None
 
-    def answer_errors(self, mass_matrix: FloatArray) -> FloatArray:
-        """tau_fb for the errors noted last."""
-        self.mass_matrix = mass_matrix
-        self.largest_s = self._apply_joints(self._damping, self.s, self.effort)
-        return self.effort
-
-    def damping(self, q: FloatArray, v: FloatArray) -> FloatArray:
-        """Damping effort -K_D v, shape (n,), N m or N."""
-        return -self._damping * v
+    def _per_joint(self, name: str, values: float | Sequence[float]) -> FloatArray:
+        array = np.array(values, dtype=np.float64)
+        if array.shape not in ((), (self._robot.n,)):
+            raise DimensionError(f'must have {self._robot.n} values, got {array.size}',
+                                 subject=name, remedy='give one for each of: '
+                                 + ', '.join(self._robot.joint_names))
+        return np.broadcast_to(array, self._robot.n).copy()
 
 
 def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | JointGains | None, *,
@@ -186,37 +319,8 @@ def make_feedback(robot: Robot, dynamics: Dynamics, gains: FeedbackGains | Joint
     Raises a ControlError that names an unstable gain and its largest value, and an InertiaError
     where some motion of the model moves no mass.
     """
-    if isinstance(gains, JointGains):
-        return JointFeedback(robot, dynamics, gains, period=period, delay=delay)
-    feedback = FeedbackGains() if gains is None else gains
-    check_gains(feedback, None, period=period, delay=delay)
-    check_position_gain(dynamics, feedback, period=period, delay=delay)
-    return LinearFeedback(robot, dynamics, feedback)
-
-
-def check_position_gain(dynamics: Dynamics, gains: FeedbackGains, *, period: float,
-                        delay: float) -> None:
-    """Reject a position gain K_P that is unstable at a sampling period and delay, s.
-
-    Raises a ControlError that names the joint of the lightest motion and the largest gain, and an
-    InertiaError where some motion of the model moves no mass.
-    """
-    # Checked for every model, because a feedback weighted by M has no effect on a joint without
-    # mass.
-    inertia, joint = lightest_motion(dynamics)
-    if gains.position_gain == 0.0:
-        return
-    largest = RATE_MARGIN / dead_time(period, delay) - gains.error_rate
-    most = max(largest * gains.bandwidth * inertia, 0.0)
-    if exceeds(gains.position_gain, most):
-        name = dynamics.robot.joint_names[joint]
-        raise ControlError(f'is {gains.position_gain:g} N m/rad or N/m, too large for {name}, '
-                           f'which moves {inertia:.3g} kg m^2 or kg, at a period of '
-                           f'{1e3 * period:g} ms and a delay of {1e3 * delay:g} ms',
-                           subject='stiffness',
-                           remedy=f'set it to {rounded_down(most):g} or less; for a stiffer arm '
-                                  'raise bandwidth and error_rate, which follow the inertia of '
-                                  'each joint')
+    return LinearFeedback(robot, dynamics, FeedbackGains() if gains is None else gains,
+                          period=period, delay=delay)
 
 
 def lightest_motion(dynamics: Dynamics) -> tuple[float, int]:
@@ -225,22 +329,6 @@ def lightest_motion(dynamics: Dynamics) -> tuple[float, int]:
     eigenvalues, vectors = np.linalg.eigh(mass)
     posture = int(np.argmin(eigenvalues[:, 0]))
     return (float(eigenvalues[posture, 0]), int(np.argmax(np.abs(vectors[posture, :, 0]))))
-
-
-def damping_rates(dynamics: Dynamics, damping: FloatArray) -> tuple[float, float]:
-    """Least and largest eigenvalue of M^-1 K_D over the joint ranges, 1/s."""
-    inverse = np.linalg.inv(mass_matrices(dynamics, typical_motions(dynamics.robot).q))
-    root = np.sqrt(damping)
-    rates = np.linalg.eigvalsh(root[:, None] * inverse * root)
-    return float(rates.min()), float(rates.max())
-
-
-def _per_joint(robot: Robot, name: str, values: Sequence[float]) -> FloatArray:
-    array = np.array(values, dtype=np.float64)
-    if array.shape != (robot.n,):
-        raise DimensionError(f'must have {robot.n} values, got {array.size}', subject=name,
-                             remedy='give one for each of: ' + ', '.join(robot.joint_names))
-    return array
 
 
 @kernel('i8(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], f8[::1], b1[::1], f8[::1], '
@@ -260,24 +348,18 @@ def tracking_errors(q, v, q_d, v_d, a_d, rates, continuous, e, e_dot, s, v_r, a_
     return -1
 
 
-@kernel('f8(f8[:, ::1], f8, f8, f8[::1], f8[::1], f8[::1])')
-def apply_gains(mass_matrix, bandwidth, position_gain, s, e, effort):
-    """Write omega_D M s + K_P e, and return the largest entry of s."""
+@kernel('f8(f8[:, ::1], f8[::1], f8[::1], f8[::1], f8[::1])')
+def apply_gains(mass_matrix, gains, s, e, effort):
+    """Write omega_D M s + K_P e + K_D s, and return the largest entry of s.
+
+    `gains` are omega_D, then lambda, K_P and K_D of each joint.
+    """
+    n = s.size
     largest = 0.0
-    for i in range(s.size):
+    for i in range(n):
         total = 0.0
-        for j in range(s.size):
+        for j in range(n):
             total += mass_matrix[i, j] * s[j]
-        effort[i] = bandwidth * total + position_gain * e[i]
-        largest = max(largest, abs(s[i]))
-    return largest
-
-
-@kernel('f8(f8[::1], f8[::1], f8[::1])')
-def apply_joint_gains(damping, s, effort):
-    """Write K_D s, and return the largest entry of s."""
-    largest = 0.0
-    for i in range(s.size):
-        effort[i] = damping[i] * s[i]
+        effort[i] = gains[0] * total + gains[1 + n + i] * e[i] + gains[1 + 2 * n + i] * s[i]
         largest = max(largest, abs(s[i]))
     return largest

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import each_joint, not_negative, positive
-from robot_dynamics.control.lq.certificate import closed_loop, spectral_radii
+from robot_dynamics.control.feedback.sampled_loop import closed_loop, spectral_radii
 from robot_dynamics.dynamics.linearisation import LinearModel
 from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.errors import ControlError

@@ -40,7 +40,12 @@ from robot_dynamics.control.lq.design import (
     rescaled_weights,
 )
 from robot_dynamics.control.lq.gain_table import GainTable
-from robot_dynamics.control.lq.rules import DEFAULT_ORDER, GainRule, rule_of_design
+from robot_dynamics.control.lq.rules import (
+    DEFAULT_ORDER,
+    GainRule,
+    rule_of_design,
+    sufficient_order,
+)
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ControlError, DimensionError, ParameterError, StateError
@@ -78,8 +83,8 @@ class FeedforwardLQController(LawWithPayload):
         Largest differences between arm and model; see `certify`.
     period, delay : float
         Sampling period, and time from the measurement of a state to the effort that answers it. s.
-    order : int
-        Last power of A T in the series of Phi.
+    order : int, optional
+        Last power of A T in the series of Phi; by default as high as this arm needs.
     rule : GainRule, optional
         Rule of the gains, instead of gain, design and order.
     dynamics : Dynamics, optional
@@ -130,7 +135,7 @@ class FeedforwardLQController(LawWithPayload):
     def __init__(self, robot: Robot, *, gain: str = 'riccati',
                  design: FeedbackDesign | None = None, schedule: Schedule | None = None,
                  errors: ModelErrors | None = None, period: float = 0.002, delay: float = 0.002,
-                 order: int = DEFAULT_ORDER, rule: GainRule | None = None,
+                 order: int | None = None, rule: GainRule | None = None,
                  dynamics: Dynamics | None = None):
         robot.require_single_coordinates('feedforward and LQ control')
         self.robot = robot
@@ -143,9 +148,14 @@ class FeedforwardLQController(LawWithPayload):
         self.schedule = ScheduleState(Schedule() if schedule is None else schedule)
         self.model = FeedforwardModel(robot, dynamics)
         # Checked before any gain is computed: the error names the joint.
-        mass_matrices(self.model.empty, typical_motions(robot).q)
-        self.rule = rule_of_design(gain, robot.n, self.design, self.period, order=order) \
-            if rule is None else rule
+        motions = typical_motions(robot)
+        mass_matrices(self.model.empty, motions.q)
+        self.rule = rule_of_design(gain, robot.n, self.design, self.period, order=DEFAULT_ORDER
+                                   if order is None else order) if rule is None else rule
+        if rule is None and order is None:
+            points = self.model.linearise(motions.q, motions.v, motions.a)
+            self.rule = rule_of_design(gain, robot.n, self.design, self.period,
+                                       order=sufficient_order(points, self.rule.time))
         self._errors = ModelErrors() if errors is None else errors
         self.certificate: Certificate
         self.certified_load = self.model.load

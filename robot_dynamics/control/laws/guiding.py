@@ -208,7 +208,8 @@ class GuidingController(ModelController):
         error -= np.where(self._turns, turns, 0.0)
         gains = self.feedback.gains
         mass = self.model.mass_matrix(q)
-        effort = gains.bandwidth * gains.error_rate * (mass @ error) + gains.position_gain * error
+        effort = gains.bandwidth * gains.error_rate * (mass @ error) \
+            + self.feedback.position_gain * error
         np.clip(effort, -self._most, self._most, out=self.offset)
         self._held = None
 

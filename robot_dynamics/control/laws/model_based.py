@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.feedback.gains import LATE_MARGIN, FeedbackGains
-from robot_dynamics.control.feedback.linear_feedback import make_feedback
+from robot_dynamics.control.feedback.linear_feedback import JointGains, make_feedback
 from robot_dynamics.control.feedback.loaded_model import LoadedModel
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels.loading import kernel
@@ -65,7 +65,7 @@ class ModelController(LawWithPayload):
     #: Name of the law in the error for joints of several coordinates.
     _user = 'control'
 
-    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | JointGains | None = None,
                  period: float = 0.002, delay: float = 0.001, dynamics: Dynamics | None = None):
         robot.require_single_coordinates(self._user)
         self.robot = robot
@@ -92,6 +92,11 @@ class ModelController(LawWithPayload):
         mass, gravity = self.model.mass_and_gravity(q)
         return self.feedback.answer_errors(mass) + gravity
 
+    def advance(self, dt: float) -> None:
+        """Continue changes of the payload and of the gains."""
+        super().advance(dt)
+        self.feedback.advance(dt)
+
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Gravity plus damping -K_D v, shape (n,), N m or N."""
         return self.model.gravity_torque(q) + self.feedback.damping(q, v)
@@ -100,6 +105,7 @@ class ModelController(LawWithPayload):
 class PDGravityController(ModelController):
     """PD control with gravity: tau = omega_D M0(q) (e_dot + lambda e) + K_P e + g0(q).
 
+    Under `JointGains`, tau = K_P e + K_D e_dot + g0(q).
     Implements `robot_dynamics.control.feedback.protocol.TrackingController`. Its feedback is
     exactly that of `robot_dynamics.control.laws.slotine_li.AdaptiveController`. Parameters are
     those of `ModelController`.
@@ -142,9 +148,9 @@ class ComputedTorqueController(ModelController):
 
     With the true model and without K_P, :math:`\ddot e + (\omega_D + \lambda) \dot e + \omega_D
     \lambda e = 0`: errors decay at the same rates as with the other laws and the same gains,
-    :math:`u = a_r + \omega_D s`. Friction is evaluated at the desired velocity, so that it does
-    not chatter with the sign of a measured speed. Implements
-    `robot_dynamics.control.feedback.protocol.TrackingController`.
+    :math:`u = a_r + \omega_D s`. Under `JointGains`, u = a_d, and K_D e_dot is added. Friction is
+    evaluated at the desired velocity, so that it does not chatter with the sign of a measured
+    speed. Implements `robot_dynamics.control.feedback.protocol.TrackingController`.
 
     Parameters
     ----------
@@ -170,7 +176,7 @@ class ComputedTorqueController(ModelController):
 
     _user = 'computed torque'
 
-    def __init__(self, robot: Robot, *, feedback: FeedbackGains | None = None,
+    def __init__(self, robot: Robot, *, feedback: FeedbackGains | JointGains | None = None,
                  period: float = 0.002, delay: float = 0.001, coulomb_velocity: float = 0.05,
                  dynamics: Dynamics | None = None):
         self._epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
@@ -182,11 +188,13 @@ class ComputedTorqueController(ModelController):
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
         """Effort for a state and desired motion; see `TrackingController`."""
-        feedback, gains = self.feedback, self.feedback.gains
+        feedback, u = self.feedback, self._u
         feedback.note_errors(q, v, q_d, v_d, a_d)
-        u = self._u
-        self._accelerate(feedback.a_r, feedback.s, gains.bandwidth, u)
-        if self.model.is_loaded:
+        if feedback.is_constant:
+            u[:] = a_d
+        else:
+            self._accelerate(feedback.a_r, feedback.s, feedback.bandwidth, u)
+        if self.model.is_loaded and not feedback.is_constant:
             # The feedback is that of the arm without payload.
             self.tau_model = self.model.inverse_dynamics(q, v, a_d) \
                 + self.model.empty.mass_matrix(q) @ (u - a_d)
@@ -195,7 +203,11 @@ class ComputedTorqueController(ModelController):
         if self._has_joint_terms:
             self.tau_model += self.robot.damping * v_d \
                 + self.robot.friction * np.tanh(v_d / self._epsilon)
-        self._close(self.tau_model, feedback.e, gains.position_gain, self.tau_feedback, self._tau)
+        if feedback.is_constant:
+            self.tau_feedback[:] = feedback.answer_errors(feedback.mass_matrix)
+            return np.add(self.tau_model, self.tau_feedback, out=self._tau)
+        self._close(self.tau_model, feedback.e, feedback.position_gain, self.tau_feedback,
+                    self._tau)
         return self._tau
 
 
@@ -206,9 +218,9 @@ def accelerate(a_r, s, bandwidth, u):
         u[i] = a_r[i] + bandwidth * s[i]
 
 
-@kernel('void(f8[::1], f8[::1], f8, f8[::1], f8[::1])')
+@kernel('void(f8[::1], f8[::1], f8[::1], f8[::1], f8[::1])')
 def close(model, e, position_gain, feedback, tau):
     """Write K_P e, and its sum with the effort of the model."""
     for i in range(tau.size):
-        feedback[i] = position_gain * e[i]
+        feedback[i] = position_gain[i] * e[i]
         tau[i] = model[i] + feedback[i]

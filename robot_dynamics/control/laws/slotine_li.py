@@ -310,7 +310,8 @@ class AdaptiveController:
         self._note_load()
 
     def advance(self, dt: float) -> None:
-        """Continue a change of the payload; see `LoadedModel.advance`."""
+        """Continue changes of the payload and of the gains."""
+        self.feedback.advance(dt)
         if self.model.changes:
             self.model.advance(dt)
             self._note_load()

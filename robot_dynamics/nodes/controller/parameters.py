@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control.feedback.gains import FeedbackGains
+from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.feedback.protocol import HardwareGravityController, TrackingController
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.session.limits import RAMP_TIME, EffortLimiter
@@ -19,6 +20,7 @@ from robot_dynamics.control.session.start_gate import StartGate
 from robot_dynamics.control.states.joint_state import JointStateMonitor
 from robot_dynamics.control.states.reported_effort import EffortKind, ReportedEffort
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES
 from robot_dynamics.nodes.controller.follow_joint_trajectory import GOAL_PARAMETERS
@@ -38,11 +40,15 @@ FEEDBACK_PARAMETERS = (
     Parameter('delay', 0.001, 'Time from the measurement of a state to the effort that answers '
               'it, which bounds the gains.', 's', 0.0, 0.1, read_only=True),
     Parameter('feedback.bandwidth', _GAINS.bandwidth, 'Rate at which s = e_dot + lambda e decays.',
-              '1/s', 0.1, 1000.0, read_only=True),
+              '1/s', 0.1, 1000.0),
     Parameter('feedback.error_rate', _GAINS.error_rate, 'lambda, rate at which the position error '
-              'decays.', '1/s', 0.01, 1000.0, read_only=True),
-    Parameter('feedback.stiffness', _GAINS.position_gain, 'Stiffness of every joint in addition '
-              'to that of the feedback.', 'N m/rad or N/m', 0.0, 1e6, read_only=True),
+              'decays.', '1/s', 0.01, 1000.0),
+    Parameter('feedback.stiffness', (), 'Stiffness K_P, one value or one for each joint; empty '
+              'for that of bandwidth and error rate. Without feedback.damping it is in addition '
+              'to that.', 'N m/rad or N/m', 0.0, 1e9),
+    Parameter('feedback.damping', (), 'Damping K_D, one value or one for each joint, with '
+              'feedback.stiffness instead of bandwidth and error rate; empty for those.',
+              'N m s/rad or N s/m', 0.0, 1e9),
 )
 
 
@@ -52,15 +58,21 @@ def group(values: Values, prefix: str, kind: type) -> dict[str, Any]:
             if (name := f'{prefix}.{field.name}') in values}
 
 
-def make_feedback_gains(values: Values) -> FeedbackGains:
+def make_feedback_gains(robot: Robot, values: Values) -> FeedbackGains | JointGains:
     """Gains of the linear feedback that the parameters describe."""
-    return FeedbackGains(values['feedback.bandwidth'], values['feedback.error_rate'],
-                         values['feedback.stiffness'])
+    stiffness = tuple(per_joint(values, 'feedback.stiffness', robot.joint_names, default=0.0))
+    if not values.get('feedback.damping'):  # hand guiding has none
+        return FeedbackGains(values['feedback.bandwidth'], values['feedback.error_rate'],
+                             stiffness)
+    if not values['feedback.stiffness']:
+        raise ParameterError('needs feedback.stiffness', subject='feedback.damping',
+                             remedy='set both, or leave both empty')
+    return JointGains(stiffness, tuple(per_joint(values, 'feedback.damping', robot.joint_names)))
 
 
-def feedback_keywords(values: Values) -> dict[str, Any]:
+def feedback_keywords(robot: Robot, values: Values) -> dict[str, Any]:
     """Feedback gains, period and delay, s, as keywords of the laws."""
-    return {'feedback': make_feedback_gains(values),
+    return {'feedback': make_feedback_gains(robot, values),
             'period': 1.0 / values['rate'], 'delay': values['delay']}
 
 

@@ -10,12 +10,13 @@ from typing import Any
 from rclpy.node import Node
 from std_msgs.msg import String
 
+from robot_dynamics.control.feedback.drives import ROTOR_SHARE, with_rotors
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import ModelError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.ros import qos
-from robot_dynamics.nodes.ros.parameters import Parameter, Values
+from robot_dynamics.nodes.ros.parameters import Parameter, Values, per_joint
 from robot_dynamics.nodes.ros.spinning import WaitSet
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
@@ -34,6 +35,10 @@ ROBOT_PARAMETERS = (
     Parameter('base_link', '', 'Link that is fixed; empty means the root.', read_only=True),
     Parameter('gravity', (), 'Acceleration of free fall in the base frame; empty means that of '
               'the DH table, or 9.81 downwards.', 'm/s^2', -20.0, 20.0, read_only=True),
+    Parameter('rotors', (), 'Rotor inertia of the drives of rigid joints, seen from the joints, '
+              'one value or one for each joint. Empty: as described, and '
+              f'{ROTOR_SHARE:g} kg m^2 per N m of effort limit where nothing is described; 0 for '
+              'another simulator without rotors.', 'kg m^2 or kg', 0.0, 1e6, read_only=True),
 )
 
 _DH_SUFFIXES = ('.yaml', '.yml', '.json')
@@ -48,8 +53,17 @@ class Described:
 
 
 def load_robot(node: Node, values: Values, stopped: StopRequest) -> Robot:
-    """Load the robot that the parameters of a node describe; see `load_described`."""
-    return load_described(node, values, stopped).robot
+    """Load the robot that the parameters of a node describe, with the rotors of its drives.
+
+    See `load_described` and `robot_dynamics.control.feedback.drives`.
+    """
+    return geared(load_described(node, values, stopped).robot, values)
+
+
+def geared(robot: Robot, values: Values) -> Robot:
+    """A robot with rigid joints, with the rotors of its drives."""
+    return with_rotors(robot, per_joint(values, 'rotors', robot.joint_names)
+                       if values['rotors'] else None)
 
 
 def load_described(node: Node, values: Values, stopped: StopRequest) -> Described:

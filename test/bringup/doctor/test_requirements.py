@@ -29,11 +29,12 @@ def test_defaults_are_those_of_the_controllers():
     # A node that does not answer is taken for one with its defaults; so are its gains.
     grouped = {name.replace('feedback.stiffness', 'feedback.position_gain')
                for name in defaults if name.startswith(('feedback.', 'adaptation.'))}
-    # Those of single joints are empty by default, and nothing is assumed of them.
-    of_joints = {'feedback.joint_stiffness', 'feedback.joint_damping'}
-    assert all(defaults[name] == () for name in of_joints)
-    assert grouped - of_joints <= {*(f'feedback.{field.name}' for field in fields(FeedbackGains)),
-                       *(f'adaptation.{field.name}' for field in fields(AdaptationGains))}
+    # Constant gains are off by default, and nothing is assumed of them.
+    assert defaults['feedback.damping'] == ()
+    assert grouped - {'feedback.damping'} <= {
+        *(f'feedback.{field.name}' for field in fields(FeedbackGains)),
+        *(f'adaptation.{field.name}' for field in fields(AdaptationGains))}
+
 
 
 def test_requirements_of_a_node(controller):

@@ -60,7 +60,7 @@ def test_is_feedforward_of_the_desired_motion_and_feedback_of_the_error(geared, 
     np.testing.assert_allclose(law.tau_model, forward)
     x = np.concatenate([q - q_d, v - v_d])
     np.testing.assert_allclose(tau, forward - law.K @ x)
-    rule = rule_of_design(kind, 3, law.design, T)
+    rule = rule_of_design(kind, 3, law.design, T, order=law.rule.order)
     K = np.empty((3, 6))
     rule.gain(law.model.linearise(q_d, v_d, a_d), K)
     rule.gain(law.model.linearise(q_d, v_d, a_d), K)
@@ -256,7 +256,8 @@ def test_gains_come_from_a_table_where_there_is_one(geared, kind):
     times = np.arange(0.0, 0.5, 0.01)[:, None]
     motion = (np.sin(times) * [1.0, 2.0, 3.0], np.cos(times) * [1.0, 2.0, 3.0],
               -np.sin(times) * [1.0, 2.0, 3.0])
-    law.follow(GainTable.along(rule_of_design(kind, 3, law.design, T), law.model, *motion, 0.01))
+    rule = rule_of_design(kind, 3, law.design, T, order=law.rule.order)
+    law.follow(GainTable.along(rule, law.model, *motion, 0.01))
     before = law.from_table
     for q_d, v_d, a_d in zip(*motion, strict=True):
         law.update(q_d, v_d, q_d, v_d, a_d, 0.01, adapt=False)
@@ -288,7 +289,8 @@ def test_a_load_taken_up_makes_no_jump(geared, states):
     assert change.max() > 10.0
     # A smooth step over 250 samples is 1.5 of its mean at its steepest.
     assert np.all(steps.max(axis=0) < 2.0 / 250.0 * change + 0.02 * change.max() / 250.0 * 5.0)
-    loaded = law_of(with_payload(geared, 2.0, (0.1, 0.0, 0.05)), gain='one_step')
+    loaded = law_of(with_payload(geared, 2.0, (0.1, 0.0, 0.05)), gain='one_step',
+                    order=law.rule.order)
     wanted = loaded.update(q, v, q_d, v_d, a_d, T, adapt=False)
     np.testing.assert_allclose(efforts[-1], wanted, rtol=1e-9)
 
@@ -304,7 +306,7 @@ def test_a_pose_is_held_by_the_gain_that_is_certified_there(geared, states, kind
     for _ in range(200):
         tau = law.holding_effort(q, v, pose)
     still = np.zeros((1, 3))
-    K = rule_of_design(kind, 3, MAKES_UP, T).gains_at(
+    K = rule_of_design(kind, 3, MAKES_UP, T, order=law.rule.order).gains_at(
         law.model.linearise(pose[None], still, still))[0]
     wanted = Dynamics(geared).gravity_torque(pose) - K[:, :6] @ np.concatenate([q - pose, v])
     np.testing.assert_allclose(tau, wanted, rtol=1e-6)
@@ -391,7 +393,7 @@ def test_it_is_judged_with_what_it_carries(arm3):
     assert law.certified_load is not law.model.load
     law.certify()
     assert law.certified_load is law.model.load
-    loaded = law_of(with_payload(arm3, 1.0, (0.1, 0.0, 0.0))).certificate
+    loaded = law_of(with_payload(arm3, 1.0, (0.1, 0.0, 0.0)), order=law.rule.order).certificate
     assert [v.radius for v in law.certificate.verdicts] == pytest.approx(
         [v.radius for v in loaded.verdicts], rel=1e-9)
     assert law.certificate.worst.radius != pytest.approx(empty.worst.radius, rel=1e-6)

@@ -5,13 +5,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedback.loaded_model import FeedforwardModel, LinearPoint
-from robot_dynamics.control.lq.certificate import (
-    ModelErrors,
-    certify,
-    closed_loop,
-    dominant_eigenvalues,
-    spectral_radii,
-)
+from robot_dynamics.control.lq.certificate import ModelErrors, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.rules import OneStepRule, rule_of_design
 from robot_dynamics.errors import ControlError, DimensionError, RobotDynamicsError
@@ -23,40 +17,6 @@ NOTHING = ModelErrors(0.0, 0.0, 0.0)
 @pytest.fixture(scope='module')
 def rule():
     return rule_of_design('riccati', 7, FeedbackDesign(), T)
-
-
-@pytest.mark.parametrize('delay', [0.0, 0.0007, 0.002, 0.0034, 0.006])
-def test_the_matrix_is_what_a_simulation_does(geared_arm7, motions, rule, delay):
-    """Integrate the linear model finely, with each torque coming late, and compare."""
-    point = FeedforwardModel(geared_arm7).linearise(*(x[:1] for x in motions))
-    K = rule.gains_at(point)
-    linear = point.linear_model()
-    A, B = linear.A[0], linear.B[0]
-    fine = T / 20.0
-    Phi, Gamma = linear.discrete(fine)
-    matrix = closed_loop(point, K, T, delay)[0]
-    past = (matrix.shape[0] - 14) // 7
-    random = np.random.default_rng(2)
-    z = random.normal(size=matrix.shape[0])
-    torques = {-k - 1: z[14 + 7 * k:21 + 7 * k] for k in range(past)}
-    x = z[:14].copy()
-    late = round(delay / fine)
-    for k in range(5):
-        torques[k] = -K[0] @ x
-        z = matrix @ z
-        for step in range(20):
-            sample = (20 * k + step - late) // 20
-            x = Phi[0] @ x + Gamma[0] @ torques[sample]
-        np.testing.assert_allclose(z[:14], x, rtol=1e-8, atol=1e-8 * np.abs(x).max())
-    assert A.shape == (14, 14) and B.shape == (14, 7)
-
-
-def test_the_largest_eigenvalue_and_nan_of_none():
-    matrices = np.array([[[2.0, 0.0], [0.0, -3.0]], [[np.nan, 0.0], [0.0, 1.0]]])
-    np.testing.assert_allclose(dominant_eigenvalues(matrices), [-3.0, np.nan])
-    np.testing.assert_allclose(spectral_radii(matrices), [3.0, np.nan])
-    turning = dominant_eigenvalues(np.array([[[0.0, 1.0], [-0.25, 0.0]]]))
-    np.testing.assert_allclose([turning.real[0], abs(turning.imag[0])], [0.0, 0.5], atol=1e-12)
 
 
 @pytest.mark.slow

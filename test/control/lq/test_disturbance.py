@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
+from robot_dynamics.control.feedback.sampled_loop import closed_loop, spectral_radii
 from robot_dynamics.control.laws.feedforward_lq import LONGEST_GAP, SummedDisturbance
-from robot_dynamics.control.lq.certificate import ModelErrors, certify, closed_loop, spectral_radii
+from robot_dynamics.control.lq.certificate import ModelErrors, certify
 from robot_dynamics.control.lq.design import FeedbackDesign
 from robot_dynamics.control.lq.rules import DisturbanceRule, rule_of_design
 from robot_dynamics.errors import ControlError, ParameterError

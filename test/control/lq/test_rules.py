@@ -9,7 +9,13 @@ import pytest
 from benchmark.lq_gains import finite_riccati_gains, one_step_gain, riccati_gain
 from robot_dynamics.control.feedback.loaded_model import FeedforwardModel, LinearPoint
 from robot_dynamics.control.lq.design import FeedbackDesign
-from robot_dynamics.control.lq.rules import OneStepRule, RiccatiRule, rule_of_design
+from robot_dynamics.control.lq.rules import (
+    HIGHEST_ORDER,
+    OneStepRule,
+    RiccatiRule,
+    rule_of_design,
+    sufficient_order,
+)
 from robot_dynamics.errors import ControlError, ParameterError
 
 DESIGN = FeedbackDesign()
@@ -145,3 +151,23 @@ def test_wrong_settings_are_named(call, subject):
     with pytest.raises(ParameterError) as caught:
         call()
     assert caught.value.subject == subject
+
+
+@pytest.mark.parametrize('kind', ['one_step', 'riccati'])
+@pytest.mark.parametrize('lightness', [1.0, 0.1, 0.01])
+def test_the_order_that_an_arm_needs_bounds_the_error_of_its_gains(arm7, motions, kind, lightness):
+    """A light wrist that still carries gravity needs more terms."""
+    parameters = arm7.inertial_parameters.copy()
+    parameters[-1, 4:] *= lightness
+    parameters[-1, 1:4] *= np.sqrt(lightness)
+    points = FeedforwardModel(arm7.with_parameters(parameters)).linearise(*motions)
+    design = FeedbackDesign()
+    time = design.horizon if kind == 'one_step' else T
+    orders = {order: rule_of_design(kind, 7, design, T, order=order).gains_at(points)
+              for order in (3, sufficient_order(points, time), HIGHEST_ORDER)}
+    exact = orders.pop(HIGHEST_ORDER)
+    errors = {order: np.abs(gains - exact).max() / np.abs(exact).max()
+              for order, gains in orders.items()}
+    assert errors[sufficient_order(points, time)] < 1e-6
+    if kind == 'one_step':
+        assert errors[3] > 1e-4

@@ -10,8 +10,9 @@ import pytest
 
 from benchmark.lq_gains import one_step_gain
 from robot_dynamics.control.feedback.loaded_model import FeedforwardModel
+from robot_dynamics.control.feedback.sampled_loop import closed_loop, spectral_radii
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
-from robot_dynamics.control.lq.certificate import ModelErrors, closed_loop, spectral_radii
+from robot_dynamics.control.lq.certificate import ModelErrors
 from robot_dynamics.control.lq.design import Schedule, weight_of_time_constant
 from robot_dynamics.control.lq.rules import OneStepRule
 from robot_dynamics.dynamics import Dynamics

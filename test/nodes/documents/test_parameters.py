@@ -98,13 +98,14 @@ def test_awkward_defaults_are_written_as_rcl_reads_them(make_node, tmp_path):
 def test_little_can_change_while_a_node_runs():
     """No topic, joint or limit: another name in here has to be safe at any value, any time.
 
-    A payload is checked against what the arm can hold, and goes over smoothly; damping and
-    help against friction have ranges in which an arm stops.
+    A payload is checked against what the arm can hold, and goes over smoothly; so are gains,
+    against what was judged. Damping and help against friction have ranges in which an arm stops.
     """
     assert {row.name for name in CONTROLLER_NODES for row in TABLES[name]
             if not row.read_only} == {
         'adapt', 'adapt_after', 'payload.mass', 'payload.com', 'payload.inertia',
-        'guiding.damping', 'guiding.friction_help', 'rejected_trajectory'}
+        'guiding.damping', 'guiding.friction_help', 'rejected_trajectory',
+        'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness', 'feedback.damping'}
     assert {row.name for row in TABLES['inverse_dynamics'] if not row.read_only} \
         >= {'regressor_rate'}
 

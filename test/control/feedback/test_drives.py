@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmark.closed_loop import LoopConditions, run_closed_loop
+from robot_dynamics.control.feedback.drives import COULOMB_SHARE, assumed_rotors, with_rotors
+from robot_dynamics.control.feedback.gains import FeedbackGains
+from robot_dynamics.control.laws.model_based import PDGravityController
+from robot_dynamics.control.motion.references import PointToPoint
+from robot_dynamics.simulation.plant import Plant
+
+
+def test_a_rotor_follows_from_the_effort_limit_where_nothing_is_described(arm3):
+    half_described = replace(arm3, armature=np.array([0.0, 0.5, 0.0]))
+    np.testing.assert_allclose(assumed_rotors(half_described), [0.18, 0.5, 0.024])
+    np.testing.assert_array_equal(with_rotors(half_described).armature,
+                                  assumed_rotors(half_described))
+
+
+def test_nothing_is_assumed_without_an_effort_limit(arm3):
+    limits = replace(arm3.limits, effort=np.array([np.nan, np.inf, 8.0]))
+    np.testing.assert_allclose(assumed_rotors(replace(arm3, limits=limits)), [0.0, 0.0, 0.024])
+
+
+def test_given_rotors_replace_described_and_assumed_ones(arm3):
+    described = replace(arm3, armature=np.array([0.0, 0.5, 0.0]))
+    np.testing.assert_array_equal(with_rotors(described, [0.1, 0.2, 0.0]).armature,
+                                  [0.1, 0.2, 0.0])
+
+
+@pytest.mark.parametrize('factor', [0.3, 1.0, 3.0])
+def test_a_light_wrist_follows_against_friction_if_rotors_are_assumed(arm3, factor):
+    """True rotors are a third to three times the assumed ones."""
+    parameters = arm3.inertial_parameters.copy()
+    parameters[2] *= 0.001
+    model = arm3.with_parameters(parameters)
+    friction = COULOMB_SHARE * model.limits.effort
+    arm = replace(with_rotors(model, factor * assumed_rotors(model)), friction=friction)
+
+    def worst(robot):
+        plant = Plant(arm)
+        plant.reset([0.2, -0.4, 0.6])
+        record = run_closed_loop(
+            PDGravityController(robot), plant,
+            lambda q: PointToPoint(q, q + 1.0, duration=2.0), 3.0,
+            conditions=LoopConditions(delay=0.001))
+        return np.abs(record.error[record.time > 2.5]).max(axis=0)
+
+    gains = FeedbackGains()
+    bound = COULOMB_SHARE / (gains.bandwidth * gains.error_rate * 0.003)
+    assert worst(with_rotors(model)).max() < 1.05 * bound
+    # Feedback for the links alone leaves the wrist nearly where it is.
+    assert worst(model)[2] > 0.9
