@@ -31,6 +31,7 @@ from benchmark.fault_parts.lies import Fault, Reading
 from benchmark.fault_parts.runs import FaultBench, Outcome, measure
 from robot_dynamics.bringup.processes import NodeProcess, child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
+from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.model.arrays import FloatArray
@@ -73,7 +74,10 @@ class ControllerNode:
         model, node = load_arm(arm), CONTROLLERS[law].node
         parameters = {'robot_description': model.to_urdf(), 'rate': rate, 'spin': 'waitset',
                       'use_sim_time': simulated_time, 'autostart': False,
-                      **CONTROLLERS[law].parameters}
+                      # The stand-in has the rotors of its description: none.
+                      'rotors': [0.0], **CONTROLLERS[law].parameters}
+        if CONTROLLERS[law].learns:
+            parameters['adaptation.terms'] = list(AdaptationGains().terms)
         if simulated_time:
             # Every command is followed by a message with the stamp of the state that it answers.
             parameters.update(state_timeout=LOCK_STEP_TIMEOUT, telemetry_rate=rate)

@@ -135,7 +135,7 @@ def test_an_excessive_error_makes_it_safe_and_it_says_why(system):
 @pytest.mark.parametrize(('parameters', 'wanted'), [
     ({'feedback.bandwidth': 900}, 'spectral radius'),
     ({'schedule.eps1': 2.0}, 'eps2'),
-    ({'errors.payload': 200}, 'payload +200 %'),
+    ({'errors.payload': 200, 'rotors': [0.0]}, 'payload +200 %'),
 ])
 def test_refuses_in_one_line(start, parameters, wanted):
     status, _, stderr = start(NODE, robot='arm7', **parameters).wait(60.0)
