@@ -242,6 +242,8 @@ def measure(bench: FaultBench, fault_name: str) -> Outcome:
         end = bench.time + FAULT_AFTER
         while bench.time < end:
             bench.cycle(nothing)
+        if not bench.mode.follows:
+            raise RuntimeError(f'safe without a fault: {bench.reason}')
         begin = bench.time
         fault = kind(bench.joint, begin, *arguments)
     elif not is_refused:

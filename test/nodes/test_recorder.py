@@ -69,7 +69,10 @@ def test_records_every_topic_and_closes_on_a_signal(start, observer, tmp_path, n
     assert (folder / 'metadata.yaml').is_file()
     lines = [json.loads(line) for line in output.splitlines()]
     # The recorder says itself how it is, once a second, and records that as well.
-    assert 1005 <= lines[-1]['messages'] <= 1010
+    counts = {topic: len(those) for topic, those in messages.items()}
+    assert lines[-1]['messages'] == sum(counts.values())
+    assert counts.pop('/diagnostics') >= 1
+    assert sum(counts.values()) == 1005, counts
     learns = [line['learns'] for line in lines]
     assert learns == sorted(learns) and not learns[0] and learns[-1]
     assert lines[-1]['mode'] == 'track'
