@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shlex
 import signal
 import sys
 from collections import defaultdict
@@ -33,8 +34,9 @@ from benchmark.sections import DOCS, write_section
 
 #: Rates of the matrix, Hz: in this process, with nodes in lock step, and in real time.
 RATES, NODE_RATES, REAL_TIME_RATES = (250.0, 500.0, 1000.0), (250.0, 500.0), (250.0,)
-#: Sections of docs/reliability.md: of this process, and of nodes.
-SECTIONS = 'faults of arms and drivers', 'faults in processes'
+#: Sections of docs/reliability.md: of sessions, of nodes in lock step, and in real time.
+SESSIONS, LOCK_STEP, REAL_TIME = (
+    'faults of arms and drivers', 'faults in lock step', 'faults in real time')
 #: Fault, arm, law, and rate in Hz.
 Cell = tuple[str, str, str, float]
 
@@ -62,11 +64,10 @@ def in_this_process(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
         yield cell, run(arm, law, rate, fault)
 
 
-def in_processes(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
-    """Run the cells with controllers in processes of their own.
+def in_processes(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome | None]]:
+    """Run the cells with controllers in processes of their own; None where it was too busy.
 
-    In lock step, where each process waits for another most of the time, there are twice as many
-    runs as cores. Runs in real time have the machine to themselves.
+    In lock step there are as many runs side by side as cores, in real time one.
     """
     from benchmark.fault_parts.nodes import run_configuration
 
@@ -76,7 +77,7 @@ def in_processes(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome]]:
     for number in (signal.SIGINT, signal.SIGTERM):
         # The processes of the pool end with their groups, see `end_with_parent`.
         signal.signal(number, lambda number, frame: os._exit(128 + number))
-    for real_time, workers in ((False, 2 * (os.cpu_count() or 1)), (True, 1)):
+    for real_time, workers in ((False, os.cpu_count()), (True, 1)):
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context('spawn'),
                                  initializer=end_with_parent) as pool:
             running = {
@@ -100,32 +101,39 @@ def main(arguments: list[str] | None = None) -> int:
                         'their own, over DDS')
     parser.add_argument('--write', action='store_true')
     options = parser.parse_args(arguments)
+    words = [word for word in arguments or sys.argv[1:] if word != '--processes']
     cells = [(fault, arm, law, rate)
              for fault, arm, law in product(options.fault, options.arm, options.law)
              if concerns(fault, law)
              for rate in options.rate or (RATES if not options.processes else REAL_TIME_RATES
                                           if FAULTS[fault][0].needs_real_time else NODE_RATES)]
-    outcomes: dict[str, list[Outcome]] = {fault: [] for fault in options.fault}
-    wrong = []
+    outcomes: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    wrong: dict[str, list[str]] = defaultdict(list)
     for (fault, arm, law, rate), outcome in (
             in_processes if options.processes else in_this_process)(cells):
-        outcomes[fault].append(outcome)
-        line = (f'{fault:15} {arm:6} {law:15} {rate:5g} Hz  peak {outcome.peak:6.2f}  tip '
-                f'{outcome.tip_speed:6.2f} m/s  safe {outcome.time_to_safe:6.3f} s  after '
-                f'{outcome.after:6.2f}  energy {outcome.energy_at_safe:8.3g} '
-                f'{outcome.energy_after:8.3g} J  {outcome.reason}')
-        print(line, flush=True)
-        wrong += [f'{fault}, {arm}, {law}, {rate:g} Hz: {finding}'
-                  for finding in findings(fault, law, rate, outcome)]
-    text = table({fault: runs for fault, runs in outcomes.items() if runs})
-    print(text)
-    print('\n'.join(f'FOUND: {finding}' for finding in wrong), file=sys.stderr)
-    if options.write:
-        command = 'chaos.py --faults' if options.processes else 'fault_matrix.py'
-        write_section(DOCS / 'reliability.md', SECTIONS[options.processes],
-                      f'{text}\n\nFindings: {len(wrong)}. Made by `python benchmark/{command} '
-                      '--write`.')
-    return 1 if wrong else 0
+        cell = f'{fault:15} {arm:6} {law:15} {rate:5g} Hz'
+        if outcome is None:
+            print(f'{cell}  not measured, the machine is too busy', flush=True)
+            continue
+        section = SESSIONS if not options.processes else \
+            REAL_TIME if FAULTS[fault][0].needs_real_time else LOCK_STEP
+        outcomes[section][fault].append(outcome)
+        print(f'{cell}  peak {outcome.peak:6.2f}  tip {outcome.tip_speed:6.2f} m/s  safe '
+              f'{outcome.time_to_safe:6.3f} s  after {outcome.after:6.2f}  energy '
+              f'{outcome.energy_at_safe:8.3g} {outcome.energy_after:8.3g} J  {outcome.reason}',
+              flush=True)
+        wrong[section] += [f'{fault}, {arm}, {law}, {rate:g} Hz: {finding}'
+                           for finding in findings(fault, law, rate, outcome)]
+    for section, runs in outcomes.items():
+        text = '\n'.join([table(runs), '', f'Findings: {len(wrong[section])}.',
+                          *(f'- {finding}' for finding in wrong[section])])
+        print(f'{section}\n{text}')
+        if options.write:
+            script = 'chaos.py --faults' if options.processes else 'fault_matrix.py'
+            command = ' '.join(['python', 'benchmark/' + script, *map(shlex.quote, words)])
+            write_section(DOCS / 'reliability.md', section,
+                          f'{text}\n\nMade by `{command}`.')
+    return 1 if any(wrong.values()) else 0
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from benchmark.chaos_parts.command_reader import CommandReader, messages
 from benchmark.chaos_parts.operator import Operator
 from benchmark.fault_parts.arm import TIMESTEP, load_arm
 from benchmark.fault_parts.lies import Fault, Reading
-from benchmark.fault_parts.runs import FaultBench, Outcome, measure
+from benchmark.fault_parts.runs import FaultBench, NotTrackingError, Outcome, measure
 from robot_dynamics.bringup.processes import NodeProcess, child_environment
 from robot_dynamics.bringup.runner import Line, ProcessRunner
 from robot_dynamics.control.feedback.gains import AdaptationGains
@@ -215,7 +216,7 @@ class NodeBench(FaultBench):
     def start(self, fault: Fault) -> None:
         """Activate the controller, with new estimates, while the arm publishes its states."""
         if not self._controller.change_state('configure'):
-            raise RuntimeError(f'not configured: {" | ".join(self._controller.lines)}')
+            raise SystemExit(f'not configured: {" | ".join(self._controller.lines)}')
         self._began = time.monotonic()
         # Simulated time goes on where that of the last arm has ended.
         self._origin = self._controller.stamp + _NANOSECONDS if self._controller.simulated_time \
@@ -269,22 +270,26 @@ class NodeBench(FaultBench):
 
 
 def run_configuration(arm: str, law: str, rate: float, faults: list[str], *, real_time: bool
-                      ) -> list[Outcome]:
-    """Cells of the matrix with one process of a controller, which is configured for each."""
+                      ) -> list[Outcome | None]:
+    """Cells of the matrix with one process of a controller, which is configured for each.
+
+    None for a cell that the machine was too busy for.
+    """
     with ControllerNode(arm, law, rate, simulated_time=not real_time) as controller:
         return [_run(controller, arm, law, rate, fault) for fault in faults]
 
 
-def _run(controller: ControllerNode, arm: str, law: str, rate: float, fault: str) -> Outcome:
-    """One cell, again where the machine delayed the arm or stood still."""
+def _run(controller: ControllerNode, arm: str, law: str, rate: float, fault: str
+         ) -> Outcome | None:
+    """One cell, again where the machine delayed the arm, or the controller before the fault."""
     for _ in range(ATTEMPTS):
         bench = NodeBench(controller, arm, law, rate)
         try:
             outcome = measure(bench, fault)
             if controller.simulated_time or bench.lag <= LARGEST_LAG:
-                break
-        except RuntimeError as error:
-            outcome = Outcome(0.0, 0.0, math.inf, 0.0, 0.0, 0.0, str(error))
+                return outcome
+        except NotTrackingError as error:
+            print(f'{fault}, {arm}, {law}, {rate:g} Hz: {error}', file=sys.stderr, flush=True)
         finally:
             bench.end()
-    return outcome
+    return None

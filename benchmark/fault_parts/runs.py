@@ -112,6 +112,10 @@ def reference_points(model: Robot, q: FloatArray) -> list[TrajectoryPoint]:
     return points
 
 
+class NotTrackingError(RuntimeError):
+    """The controller did not follow when the fault was to begin."""
+
+
 class FaultBench:
     """An arm with a driver that may lie, period by period; a subclass has the controller.
 
@@ -185,7 +189,7 @@ class FaultBench:
         while self.time < end and not self.mode.follows:
             self.cycle(nothing)
         if not self.mode.follows:
-            raise RuntimeError(f'not tracking: {self.reason}')
+            raise NotTrackingError(f'not tracking: {self.reason}')
         if not self.guided:
             self.follow(reference_points(self.model, self.q))
 
@@ -243,7 +247,7 @@ def measure(bench: FaultBench, fault_name: str) -> Outcome:
         while bench.time < end:
             bench.cycle(nothing)
         if not bench.mode.follows:
-            raise RuntimeError(f'safe without a fault: {bench.reason}')
+            raise NotTrackingError(f'safe without a fault: {bench.reason}')
         begin = bench.time
         fault = kind(bench.joint, begin, *arguments)
     elif not is_refused:

@@ -216,9 +216,10 @@ def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
     # A run that says it was interrupted, by a machine that stood still, measures nothing.
     for _ in range(3):
         done = run('demo', '--seconds', '19', '--rate', '200', '--output', str(output))
-        assert done.returncode == 0, done.stdout + done.stderr
-        if 'The controller stopped tracking' not in done.stdout:
+        if not any(text in done.stdout + done.stderr for text in (
+                'The controller stopped tracking', 'does not follow the reference any more')):
             break
+    assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     # A busy machine skips lines, but none of the phases.
     phases = [name for line in lines for name in ('estimates frozen', 'adapting') if name in line]

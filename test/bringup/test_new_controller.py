@@ -150,11 +150,14 @@ def test_it_runs_is_checked_and_switched(environment, tmp_path):
     domain = private_domain()
     environment = {**environment, 'ROS_DOMAIN_ID': str(domain),
                    'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
-    path = tmp_path / 'log'
+    path, plant = tmp_path / 'log', tmp_path / 'plant.yaml'
+    # In lock step, on a busy machine, too.
+    plant.write_text('/**: {ros__parameters: {wait_for_commands: 1.5, hold_time: 0.5}}\n')
     with path.open('w') as log:
         up = subprocess.Popen(
             [sys.executable, '-m', 'robot_dynamics.bringup.cli', 'up', '--robot', 'planar_2r',
-             '--controller', NAME, '--standby', 'pd_gravity', '--rate', '100'],
+             '--controller', NAME, '--standby', 'pd_gravity', '--rate', '100',
+             '--plant', str(plant), '--use-sim-time'],
             env=environment, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
     try:
         wait_for(path, f'[{NODE}]: tracking', up)
