@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast and how surely faults and contacts are found, on a simulated arm with noise.
+"""How fast and how surely faults and contacts are found, on simulated arms with noise.
 
-A seven-joint arm with a gripper follows motions; joints block, actuators fail, somebody
-pushes. Thresholds are learnt from four minutes of each motion. With ``--write`` the tables go
-into docs/faults.md.
+Three seven-joint arms follow motions; joints block, actuators fail, a force pushes. Each arm is
+tried without rotors and with rotors that its model does not describe. Thresholds are learnt from
+some minutes of each motion. With ``--write`` the tables go into docs/faults.md.
 
     python benchmark/faults.py
-    python benchmark/faults.py --trials 84 --minutes 10 --write
+    python benchmark/faults.py --arms gen3 --trials 28 --write
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time as clock
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,15 +23,27 @@ from sections import DOCS, write_section
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from faults_arm import PERIOD, QUALITY, SETTLING, TIMESTEP, StudyArm, study_motion
+from faults_arm import (
+    FLANGES,
+    PAYLOADS,
+    PERIOD,
+    QUALITY,
+    SETTLING,
+    TIMESTEP,
+    StudyArm,
+    study_motion,
+)
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
 from robot_dynamics.control.faults.threshold_learner import ThresholdLearner
+from robot_dynamics.control.faults.tolerances import default_tolerances
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.simulation.faults import Fault, FaultKind, FaultyPlant
 
 KINDS = ('fourier', 'poses')
-LEARNING, HORIZON = 240.0, 0.5
+HORIZON = 0.5
+#: Time of one motion in which alarms without a fault are counted. s.
+QUIET = 8.0
 #: Largest of the noise of all states of an hour, in standard deviations.
 SURE = float(np.sqrt(2.0 * np.log(3600.0 / PERIOD)))
 #: States whose time is taken.
@@ -61,16 +74,13 @@ class Outcomes:
     right: list[bool] = field(default_factory=list)
     judged: list[bool] = field(default_factory=list)
 
-    def row(self, name: str, begin: int = 0, step: int = 1) -> str:
-        """Return a row of the table, of every `step`-th trial."""
+    def cells(self) -> str:
+        """Return found within 20 ms, median, 90 %, right joint and called right, as cells."""
         # States come at whole milliseconds.
-        times = np.round(1e3 * np.array(self.times)[begin::step], 3)
-        found = int(np.isfinite(times).sum())
-        texts = ' | '.join(_spread(times))
-        within = int((times <= 20.0).sum())
-        return (f'| {name} | {found}/{times.size} | {texts} | {within}/{times.size} | '
-                f'{sum(self.right[begin::step])}/{found} | '
-                f'{sum(self.judged[begin::step])}/{found} |')
+        times = np.round(1e3 * np.array(self.times), 3)
+        found, (median, most, _) = int(np.isfinite(times).sum()), _spread(times)
+        return (f'{int((times <= 20.0).sum())}/{times.size} | {found}/{times.size} | {median} | '
+                f'{most} | {sum(self.right)}/{found} | {sum(self.judged)}/{found}')
 
 
 def _spread(times) -> list[str]:
@@ -85,14 +95,22 @@ class Study:
 
     Parameters
     ----------
+    name : str
+        The arm.
+    minutes : float
+        Of each motion, for learning.
     known_friction : float
         Share of the friction that the models know.
+    rotors : bool
+        Whether the arm has rotors that no model describes.
     seed : int
         Of everything random.
     """
 
-    def __init__(self, known_friction: float = 0.8, seed: int = 0):
-        self.arm = StudyArm(known_friction)
+    def __init__(self, name: str, minutes: float = 4.0, known_friction: float = 0.8,
+                 seed: int = 0, *, rotors: bool = False):
+        self._options = {'name': name, 'known_friction': known_friction, 'rotors': rotors}
+        self.arm = StudyArm(**self._options)
         self.random = np.random.default_rng(seed)
         self.motions = {kind: study_motion(kind, self.arm.model, seed) for kind in KINDS}
         #: Alarms in the trials before anything was wrong.
@@ -105,29 +123,43 @@ class Study:
 
         for motion in self.motions.values():
             learner.begin_anew()
-            self.arm.run(motion, 0.0, LEARNING, self._noise(), learn)
-        self.tolerances, self.friction = learner.tolerances, learner.friction
-        self.arm.predictor.correct_friction(self.friction)
+            self.arm.run(motion, 0.0, 60.0 * minutes, self._noise(), learn)
+        self.tolerances, self.joints = learner.tolerances, learner.joints
+        self._correct(self.arm)
 
-    def false_alarms(self, kind: str, seconds: float) -> int:
-        """Return how often an alarm is raised without any fault."""
-        detector, alarms, before = self._detector(), 0, -1
+    def _correct(self, arm: StudyArm) -> None:
+        """Give an arm the learnt friction and armature."""
+        arm.predictor.correct_joints(self.joints)
+        arm.observer.correct_joints(self.joints)
 
-        def watch(time, counts, v):
-            nonlocal alarms, before
-            detector.update(time, counts=counts)
-            alarms += detector.joint >= 0 and before < 0
-            before = detector.joint
-            return False
+    def false_alarms(self, payload: str, *, learnt: bool) -> str:
+        """Return the events without any fault, of both motions under adaptive control."""
+        counts = dict.fromkeys(Event, 0)
+        for motion in self.motions.values():
+            arm = StudyArm(**self._options, payload=payload)
+            tolerances = default_tolerances(arm.model, arm.predictor.filter)
+            if learnt:
+                self._correct(arm)
+                tolerances = self.tolerances
+            detector, before = FaultDetector(arm.predictor, tolerances, arm.load), Event.NOTHING
 
-        self.arm.run(self.motions[kind], 3.0, seconds, self._noise(), watch)
-        return alarms
+            def watch(time, counts_now, v, detector=detector):
+                nonlocal before
+                event = detector.update(time, counts=counts_now)
+                counts[event] += event is not before
+                before = event
+                return False
+
+            arm.run(motion, 3.0, QUIET, self._noise(), watch, adapt=True)
+        alarms = counts[Event.UNDECIDED]
+        return f'{alarms} ({counts[Event.FAULT]}, {counts[Event.CONTACT]})'
 
     def time_per_state(self) -> FloatArray:
         """Return medians: observer, prediction, detector, detector with an alarm. us."""
         arm, random = self.arm, np.random.default_rng(0)
         # The second one finds friction that no effort is for, and never decides what it is.
-        detectors = self._detector(), FaultDetector(arm.predictor, self.tolerances, window=1e9)
+        detectors = self._detector(), FaultDetector(arm.predictor, self.tolerances, arm.load,
+                                                    window=1e9)
         noise = QUALITY.velocity_noise * random.standard_normal((TIMED, arm.true.n))
         arm.predictor.reset()
         times = np.zeros((TIMED, 5))
@@ -170,7 +202,7 @@ class Study:
             motion = self.motions[KINDS[trial % 2]]
             begin = self._when(motion, 0, 0.0)
             detector, found = self._try(
-                motion, begin, lambda p, f=force: p.add_push('flange', f, 2.0 * SETTLING))
+                motion, begin, lambda p, f=force: p.add_push(self.arm.flange, f, 2.0 * SETTLING))
             outcomes.times.append(found)
             outcomes.right.append(bool(np.isfinite(found)))
             outcomes.judged.append(detector.event is Event.CONTACT)
@@ -225,75 +257,99 @@ class Study:
         raise SystemExit(f'joint {joint} is never as fast as {least_speed} rad/s')
 
     def _detector(self) -> FaultDetector:
-        return FaultDetector(self.arm.predictor, self.tolerances)
+        return FaultDetector(self.arm.predictor, self.tolerances, self.arm.load)
 
     def _noise(self) -> int:
         return int(self.random.integers(2**31))
 
 
-def tables(study: Study, trials: int, minutes: float) -> str:
-    """Return both tables."""
-    alarms = {kind: study.false_alarms(kind, 30.0 * minutes) for kind in KINDS}
-    rows = ['| what | found | median ms | 90 % | worst | within 20 ms | right joint '
-            '| called right |',
-            '|---|---|---|---|---|---|---|---|']
-    ideal = np.zeros(0)
+def trials_of(study: Study, trials: int) -> Iterator[tuple[str, Outcomes]]:
+    """Yield the name and outcomes of each kind of fault and push."""
     for name, kind, size, speed in FAULTS:
-        outcomes = study.fault(kind, size, speed, trials, with_ideal=name == GENTLE)
-        rows.append(outcomes.row(name))
-        if name == GENTLE:
-            rows += [outcomes.row(f'{name}, {kind} alone', i, len(KINDS))
-                     for i, kind in enumerate(KINDS)]
-        ideal = np.append(ideal, 1e3 * np.array(outcomes.ideal))
+        yield name, study.fault(kind, size, speed, trials)
     axes = np.vstack([np.eye(3), -np.eye(3)])
     anywhere = study.random.normal(size=(trials, 3))
     anywhere /= np.linalg.norm(anywhere, axis=1, keepdims=True)
-    for name, directions in (
-            ('10 N push at the gripper along a base axis',
-             np.vstack([axes] * max(1, round(trials / 6)))),
-            ('10 N push in any direction', anywhere)):
-        rows.append(study.push(10.0 * directions).row(name))
-    quiet = ', '.join(f'{count} in {0.5 * minutes:g} min of {kind}' for kind, count in
-                      alarms.items())
-    tolerances = study.tolerances
-    texts = [' '.join(f'{x:.2g}' for x in values) for values in (
-        tolerances.noise[0], tolerances.noise[-1], tolerances.effort[0, -1],
-        tolerances.limit[0], tolerances.limit[-1], tolerances.whole)]
-    unknown = study.arm.true.friction - study.arm.model.friction
-    found = ' '.join(f'{x:.2g}' for x in study.friction[1])
+    yield '10 N push at the flange along a base axis', study.push(
+        10.0 * np.vstack([axes] * max(1, round(trials / 6))))
+    yield '10 N push in any direction', study.push(10.0 * anywhere)
+
+
+def tables(name: str, trials: int, minutes: float, known_friction: float, seed: int) -> str:
+    """Return the tables of one arm, without and with rotors."""
+    studies = {rotors: Study(name, minutes, known_friction, seed, rotors=rotors)
+               for rotors in (False, True)}
+    titles = {False: 'as described', True: 'undescribed rotors'}
+    def add(row: str) -> None:
+        rows.append(row)
+        print(row, flush=True)
+
+    rows = ['| arm | what | within 20 ms | found | median ms | 90 % | right joint | called right '
+            '|',
+            '|---|---|---|---|---|---|---|---|']
+    for rotors, study in studies.items():
+        for what, outcomes in trials_of(study, trials):
+            add(f'| {titles[rotors]} | {what} | {outcomes.cells()} |')
+    rows += ['', '| payload, unknown | thresholds | as described | undescribed rotors |',
+             '|---|---|---|---|']
+    for payload in PAYLOADS:
+        for learnt in (False, True):
+            counts = [study.false_alarms(payload, learnt=learnt) for study in studies.values()]
+            add(f'| {payload} | {"learnt" if learnt else "default"} | ' + ' | '.join(counts)
+                + ' |')
+    early = sum(study.early for study in studies.values())
+    seen = '; '.join(f'{titles[rotors]} {_listed(visible(study))}'
+                     for rotors, study in studies.items())
+    armature = [_listed(values) for values in (studies[True].joints[2],
+                                               studies[True].arm.true.armature)]
+    rows += ['', f'Alarms without any fault in {2.0 * QUIET:g} s; in parentheses those called a '
+             f'fault, and those called a contact. Alarms in the trials before the fault: {early}.',
+             '', f'Smallest effort visible within 20 ms, N m: {seen}. Armature learnt of the '
+             f'rotors, kg m^2: {armature[0]}; in truth {armature[1]}.']
+    if name == 'arm7':
+        rows += details(studies[False], trials)
+    return '\n'.join(rows)
+
+
+def _listed(values) -> str:
+    return ' '.join(f'{x:.2g}' for x in values)
+
+
+def visible(study: Study) -> FloatArray:
+    """Return the smallest effort visible within 20 ms in the pose at the end of learning."""
+    windows = int(np.sum(study.arm.predictor.filter.lengths * PERIOD <= 0.02))
+    return study.tolerances.visible(study.arm.predictor.inertia, windows)
+
+
+def details(study: Study, trials: int) -> list[str]:
+    """Return what a perfect observer needs, and computation times."""
+    name, kind, size, speed = next(fault for fault in FAULTS if fault[0] == GENTLE)
+    ideal = 1e3 * np.array(study.fault(kind, size, speed, trials, with_ideal=True).ideal)
     median, most, worst = _spread(ideal)
     observer, prediction, judging, telling = study.time_per_state()
-    return '\n'.join([
-        *rows, '', f'An observer that knows the arm, its friction, the joint and the instant, and '
-        f'has these sensors, needs for {GENTLE}: median {median} ms, 90 % {most} ms, worst '
-        f'{worst} ms; {int((ideal <= 150.0).sum())}/{ideal.size} within 150 ms.', '',
-        f'One state takes {observer + prediction + judging:.0f} us (observer with the matrices '
-        f'{observer:.0f}, prediction {prediction:.0f}, judging {judging:.0f}; medians), '
-        f'{telling - judging:.0f} us more while it is not decided which joint it is.', '',
-        f'False alarms, other noise and other stretches of the motions: {quiet}; '
-        f'in the trials before anything was wrong: {study.early}.', '',
-        'Learnt, joint by joint: spread of unexplained accelerations, rad/s^2, shortest window '
-        f'{texts[0]}, longest {texts[1]}; spread of unexplained efforts, longest window, N m '
-        f'{texts[2]}; limits in standard deviations, shortest window {texts[3]}, longest '
-        f'{texts[4]}; of all joints together, by windows {texts[5]}. '
-        f'Coulomb friction learnt beyond the model, N m: {found}; in truth '
-        + ' '.join(f'{x:.2g}' for x in unknown) + '.'])
+    return ['', f'An observer that knows the arm, its friction, the joint and the instant, and '
+            f'has these sensors, needs for {name}: median {median} ms, 90 % {most} ms, worst '
+            f'{worst} ms; {int((ideal <= 150.0).sum())}/{ideal.size} within 150 ms.', '',
+            f'One state takes {observer + prediction + judging:.0f} us (observer with the '
+            f'matrices {observer:.0f}, prediction {prediction:.0f}, judging {judging:.0f}; '
+            f'medians), {telling - judging:.0f} us more while the joint is not decided.']
 
 
 def main() -> int:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--arms', nargs='+', choices=FLANGES, default=list(FLANGES))
     parser.add_argument('--trials', type=int, default=42, help='of each kind')
-    parser.add_argument('--minutes', type=float, default=10.0, help='without fault, in all')
+    parser.add_argument('--minutes', type=float, default=4.0, help='of each motion, for learning')
     parser.add_argument('--known-friction', type=float, default=0.8,
                         help='share of the friction that the model knows')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--write', action='store_true', help='write into docs/faults.md')
     options = parser.parse_args()
-    text = tables(Study(options.known_friction, options.seed), options.trials, options.minutes)
-    print(text)
-    if options.write:
-        write_section(DOCS / 'faults.md', 'faults', text)
+    for name in options.arms:
+        text = tables(name, options.trials, options.minutes, options.known_friction, options.seed)
+        if options.write:
+            write_section(DOCS / 'faults.md', f'faults {name}', text)
     return 0
 
 

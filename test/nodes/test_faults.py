@@ -127,6 +127,8 @@ def test_learns_then_finds_a_fault_and_a_push(start_in_lock_step, observer, tmp_
     written = yaml.safe_load(file.read_text())['inverse_dynamics']['ros__parameters']
     assert len(written['faults.thresholds']) == 4 * 5 * 7 + 5
     assert len(written['faults.friction']) == 2 * 7
+    assert len(written['faults.armature']) == 7
+    assert 'within 20 ms visible, N m or N: joint1 ' in answer.message
     got = system.ask(GetParameters, 'inverse_dynamics/get_parameters',
                      GetParameters.Request(names=['faults.thresholds']))
     assert list(got.values[0].double_array_value) == written['faults.thresholds']

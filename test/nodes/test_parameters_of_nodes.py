@@ -212,7 +212,7 @@ def go_to_extremes(live: Live, node: str, rows: Sequence[Parameter]) -> None:
 NO_ENDS = ('payload.inertia', 'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness',
            'feedback.damping')
 #: Values of a list that is empty by default and holds so many when it is not.
-COUNTS = {'faults.friction': 2 * 7}
+COUNTS = {'faults.friction': 2 * 7, 'faults.armature': 7}
 
 
 def values_of(row: Parameter) -> list[object]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.faults.fault_isolator import FaultIsolator
+from robot_dynamics.control.faults.load_estimator import MEMORY, LoadEstimator
 from robot_dynamics.control.faults.motion_predictor import MotionPredictor
 from robot_dynamics.control.faults.tolerances import Tolerances
 from robot_dynamics.dynamics.kernels.loading import kernel, routine
@@ -25,6 +26,11 @@ PATIENCE = 3.0
 #: share of the whole, because the model may have errors.
 UNEXPLAINED = 1.33
 SPREAD = 0.05
+#: Time for which a payload may explain an event before it is a fault all the same: a
+#: `LoadEstimator` needs twice its memory to accept one. s.
+LOAD_TIME = 3.0 * MEMORY
+#: Distance from a position limit within which a joint is at its stop. rad or m.
+AT_STOP = 0.02
 #: Predicted speed up to which a joint is slow. rad/s or m/s.
 SLOW = 0.02
 
@@ -35,10 +41,12 @@ class Event(Enum):
     NOTHING = 0
     #: A limit has been exceeded; not yet decided.
     UNDECIDED = 1
-    #: One joint explains the motion: an actuator fault.
+    #: One joint explains the motion, and neither a payload nor a stop: an actuator fault.
     FAULT = 2
     #: No single joint explains the motion: a contact.
     CONTACT = 3
+    #: One joint explains the motion, and is pushed back from its position limit.
+    STOP = 4
 
 
 class FaultDetector:
@@ -52,7 +60,10 @@ class FaultDetector:
     After an alarm a `robot_dynamics.control.faults.fault_isolator.FaultIsolator` compares the
     joints. The decision follows when one joint is clearly best: an actuator fault if that joint
     explains the motion, otherwise a contact. (A contact that acts on one joint alone, such as a
-    twist of the last link about its axis, cannot be distinguished from a fault of that joint.)
+    twist of the last link about its axis, cannot be distinguished from a fault of that joint.) A
+    joint that is pushed back from its position limit is at its stop. Where a payload explains the
+    motion as well, the event is undecided until the estimator has accepted the payload, which ends
+    the event, or until `LOAD_TIME` has passed.
 
     Parameters
     ----------
@@ -60,6 +71,8 @@ class FaultDetector:
         Predictor of the motion.
     tolerances : Tolerances
         Limits of an arm without faults.
+    load : LoadEstimator, optional
+        Estimator of the payload; without it, every payload is known.
     window : float
         Time from alarm to decision (up to three times as long if no joint is clearly best), and
         time without an alarm after which an event is over. s.
@@ -90,12 +103,12 @@ class FaultDetector:
     <Event.NOTHING: 0>
     """
 
-    def __init__(self, predictor: MotionPredictor, tolerances: Tolerances, *,
-                 window: float = WINDOW):
+    def __init__(self, predictor: MotionPredictor, tolerances: Tolerances,
+                 load: LoadEstimator | None = None, *, window: float = WINDOW):
         n = predictor.velocity.size
         self._predictor = predictor
         self._unexplained = UnexplainedAcceleration(predictor)
-        self._isolator = FaultIsolator(predictor)
+        self._isolator = FaultIsolator(predictor, load)
         self.tolerances = tolerances
         self._window = positive('window', window, 's')
         self._judge = judge.load()
@@ -164,10 +177,24 @@ class FaultDetector:
         """Update the joint, and decide when the time has passed."""
         isolator, elapsed = self._isolator, now - self._begin
         self._joint = isolator.joint
-        if elapsed >= self._window and (isolator.lead >= LEAD
-                                        or elapsed >= PATIENCE * self._window):
-            is_contact = isolator.left > UNEXPLAINED and isolator.share > SPREAD
-            self._event = Event.CONTACT if is_contact else Event.FAULT
+        if elapsed < self._window or (isolator.lead < LEAD
+                                      and elapsed < PATIENCE * self._window):
+            return
+        if isolator.left > UNEXPLAINED and isolator.share > SPREAD:
+            self._event = Event.CONTACT
+        elif self._is_at_stop():
+            self._event = Event.STOP
+        elif isolator.lead_of_load >= LEAD or elapsed >= LOAD_TIME:
+            self._event = Event.FAULT
+        elif now - self._loud > self._window:
+            self._event, self._joint = Event.NOTHING, -1
+
+    def _is_at_stop(self) -> bool:
+        """Whether an effort pushes the joint back from its position limit."""
+        joint, position = self._joint, self._predictor.position[self._joint]
+        lower, upper = self._predictor.position_limits[:, joint]
+        push = self._predictor.inertia[joint] @ self._unexplained.acceleration[0]
+        return bool(position < lower + AT_STOP if push > 0.0 else position > upper - AT_STOP)
 
 
 class UnexplainedAcceleration:

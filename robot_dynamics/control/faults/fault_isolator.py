@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 
+from robot_dynamics.control.faults.load_estimator import LoadEstimator
 from robot_dynamics.control.faults.motion_predictor import (
     ACTING,
     CORRECTED,
@@ -53,14 +54,17 @@ class FaultIsolator:
 
     .. math:: f^T R_i^{-1} f - (R_i^{-1} f)_i^2 / (R_i^{-1})_{ii}
 
-    remains unexplained, and is summed over the states since the alarm. As in De Luca and Mattone,
-    faults are isolated by the momentum; as in Willsky and Jones, they are weighted by likelihood,
-    with free efforts of the fault.
+    remains unexplained, and is summed over the states since the alarm. A payload of the last link
+    is compared too: its efforts are part of the covariance, instead of those of a joint. As in De
+    Luca and Mattone, faults are isolated by the momentum; as in Willsky and Jones, they are
+    weighted by likelihood, with free efforts of the fault.
 
     Parameters
     ----------
     predictor : MotionPredictor
         Source of the motion.
+    load : LoadEstimator, optional
+        Source of the efforts of a payload; none by default.
 
     References
     ----------
@@ -70,42 +74,48 @@ class FaultIsolator:
     Control 21, 1976.
     """
 
-    def __init__(self, predictor: MotionPredictor):
+    def __init__(self, predictor: MotionPredictor, load: LoadEstimator | None = None):
         n, motion_filter = predictor.velocity.size, predictor.filter
-        self._predictor = predictor
+        self._predictor, self._load, self._no_load = predictor, load, np.zeros((n, 4))
         size = int(motion_filter.lengths[-1]) + 1
         self._inertias, self._motions = np.zeros((size, n, n)), np.zeros((size, 6, n))
         self._steps = np.zeros(size)
         self._newest, self._count = -1, 0
         self._anchor, self._thrown = np.zeros((n + 1, n)), np.zeros((2, n, n))
         self._sums = np.zeros((SUMS, n))
-        self._left, self._work = np.zeros(n + 1), np.zeros((4, n, n))
+        # With a fault of each joint, without a fault, with a payload.
+        self._left, self._work = np.zeros(n + 2), np.zeros((4, n, n))
         self._states, self._goes_on = 0, False
         self._compare = compare.load()
 
     @property
     def joint(self) -> int:
         """Joint with the least residual."""
-        return int(self._left[:-1].argmin())
+        return int(self._left[:-2].argmin())
 
     @property
     def left(self) -> float:
         """Residual of that joint, per state and healthy joint, in variances."""
-        n = self._left.size - 1
-        return float(self._left[:-1].min() / max(self._states * (n - 1), 1))
+        n = self._left.size - 2
+        return float(self._left[:-2].min() / max(self._states * (n - 1), 1))
 
     @property
     def share(self) -> float:
         """Residual of that joint as a share of the whole."""
-        return float(self._left[:-1].min() / max(self._left[-1], np.finfo(float).tiny))
+        return float(self._left[:-2].min() / max(self._left[-2], np.finfo(float).tiny))
 
     @property
     def lead(self) -> float:
         """Difference to the residual of the second-best joint, per state."""
-        if self._left.size == 2:
+        if self._left.size == 3:
             return np.inf
-        best, second = np.partition(self._left[:-1], 1)[:2]
+        best, second = np.partition(self._left[:-2], 1)[:2]
         return float((second - best) / max(self._states, 1))
+
+    @property
+    def lead_of_load(self) -> float:
+        """Difference of the residual with a payload to that of the best joint, per state."""
+        return float((self._left[-1] - self._left[:-2].min()) / max(self._states, 1))
 
     def remember(self) -> None:
         """Store the last state of the predictor."""
@@ -150,8 +160,9 @@ class FaultIsolator:
         if count > 0 and self._compare(
                 self._inertias, self._motions, self._steps, self._newest, count,
                 predictor.friction, noise, motion_filter.corrected,
-                tolerances.effort[0, window], self._anchor, self._sums, self._thrown,
-                self._left, self._work):
+                tolerances.effort[0, window],
+                self._no_load if self._load is None else self._load.spread, self._anchor,
+                self._sums, self._thrown, self._left, self._work):
             self._states += 1
         else:
             self._goes_on = False
@@ -216,17 +227,18 @@ def left_unexplained(covariance, more, more_of, suspect, f, R, solved, unit):
 
 
 @kernel('b1(f8[:, :, ::1], f8[:, :, ::1], f8[::1], i8, i8, f8[:, ::1], f8[::1], f8, f8[::1], '
-        'f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[:, :, ::1])')
-def compare(inertias, motions, steps, newest, count, friction, noise, start, effort,
+        'f8[:, ::1], f8[:, ::1], f8[:, ::1], f8[:, :, ::1], f8[::1], f8[:, :, ::1])')
+def compare(inertias, motions, steps, newest, count, friction, noise, start, effort, load,
             anchor, sums, thrown, left, work):
     """Add the last states, and weigh the residual of a fault of each joint at the newest one.
 
     `count` of the states in the ring (inertias, motions, steps) up to row `newest` are added.
     `start` is the standard deviation of the velocity at the beginning, as a share of that of a
-    measured one (`noise`), `effort` that of unknown efforts. `anchor` (n + 1, n) holds inertia and
+    measured one (`noise`), `effort` that of unknown efforts, `load` (n, 4) those of a payload.
+    `anchor` (n + 1, n) holds inertia and
     momentum before the fault, `sums` the rows above, `thrown` (2, n, n) the spread of friction by
-    suspect and joint. `left` (n + 1,) grows by the residual with each joint faulty, and without a
-    fault. Returns whether the newest state could be weighed.
+    suspect and joint. `left` (n + 2,) grows by the residual with each joint faulty, without a
+    fault, and with a payload. Returns whether the newest state could be weighed.
     """
     n, size = noise.size, inertias.shape[0]
     unknown, covariance, known, f = work[2], work[3], sums[NOW], sums[EXCESS]
@@ -271,8 +283,13 @@ def compare(inertias, motions, steps, newest, count, friction, noise, start, eff
                     * noise[k] * noise[k]
             covariance[i, j] = total
         covariance[i, i] += (effort[i] * sums[ELAPSED, 0]) ** 2
-    for suspect in range(n + 1):
+    for suspect in range(n + 2):
         is_joint = suspect < n
+        if suspect == n + 1:
+            for i in range(n):
+                for j in range(i + 1):
+                    for k in range(load.shape[1]):
+                        covariance[i, j] += load[i, k] * load[j, k] * sums[ELAPSED, 0] ** 2
         rest_of = left_unexplained(
             covariance, sums[BETWEEN_STATES], thrown[0, suspect] if is_joint else sums[NONE],
             suspect if is_joint else -1, f, work[0], sums[SOLUTION], sums[UNIT])

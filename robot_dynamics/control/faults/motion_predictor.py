@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robot_dynamics.control.checks import positive
+from robot_dynamics.control.faults.residuals import corrected_joints
 from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.dynamics.kernels.solve import SOLVED, factorise, substitute
 from robot_dynamics.errors import ParameterError
@@ -85,6 +86,8 @@ class MotionPredictor:
         Predicted velocity. rad/s or m/s.
     inertia : ndarray, shape (n, n)
         M with the armature.
+    position_limits : ndarray, shape (2, n)
+        Lower and upper limits of the positions. rad or m.
     motion : ndarray, shape (6, n)
         The last state, by the rows MEASURED, PREDICTED ... of this module. rad/s or m/s, N m or N.
     step : float
@@ -95,8 +98,9 @@ class MotionPredictor:
         robot.require_single_coordinates('the motion predictor')
         n = robot.n
         self.filter = motion_filter
-        self._described = np.stack([robot.damping, robot.friction])
-        self._joints = np.stack([robot.damping, robot.friction])
+        self._robot = robot
+        self.position_limits = np.stack([robot.limits.lower, robot.limits.upper])
+        self.correct_joints(np.zeros((3, n)))
         self._predict = predict.load()
         self._memory, self._work = np.zeros((4, n)), np.zeros((2, n, n))
         self._corrections = -1
@@ -109,9 +113,14 @@ class MotionPredictor:
         """Viscous and Coulomb friction, shape (2, n). N m s/rad or N s/m, N m or N."""
         return self._joints[:2]
 
-    def correct_friction(self, more: ArrayLike) -> None:
-        """Add viscous and Coulomb friction, (2, n), to the description; the sum is nonnegative."""
-        self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
+    @property
+    def position(self) -> FloatArray:
+        """Corrected position, shape (n,). rad or m."""
+        return self._memory[POSITION]
+
+    def correct_joints(self, more: ArrayLike) -> None:
+        """Add friction and armature, as `MomentumObserver.correct_joints`."""
+        self._joints = np.stack(corrected_joints(self._robot, more))
 
     def update(self, matrices: tuple[FloatArray, FloatArray, FloatArray], q: FloatArray,
                v: FloatArray, effort: FloatArray, dt: float) -> bool:
@@ -254,16 +263,17 @@ def predict(M, C, g, q, v, effort, dt, joints, gain, memory, innovation, velocit
 
     Coulomb friction is the effort in [-F, F] that stops the joint, or an end of that range.
     Projected Gauss-Seidel iterations, starting at the last solution, solve this for all joints
-    together. With dt = 0 it begins at the measured state. `joints` has damping and Coulomb
-    friction, `gain` is K of `MotionFilter`, `memory` has predicted and corrected position and
-    velocity, Coulomb friction and C v + g; innovation, velocity, inertia and motion are those of
-    `MotionPredictor`. Returns SOLVED, or the joint at which the inertia is not positive definite.
+    together. With dt = 0 it begins at the measured state. `joints` has damping, Coulomb friction
+    and armature beyond M, `gain` is K of `MotionFilter`, `memory` has predicted and corrected
+    position and velocity, Coulomb friction and C v + g; innovation, velocity, inertia and motion
+    are those of `MotionPredictor`. Returns SOLVED, or the joint at which the inertia is not
+    positive definite.
     """
     n = v.size
     factor, inverse = work[0], work[1]
     for i in range(n):
         for j in range(n):
-            inertia[i, j] = M[i, j]
+            inertia[i, j] = M[i, j] + (joints[2, i] if i == j else 0.0)
             # Implicit damping: explicit damping of a joint with little inertia is unstable.
             factor[i, j] = inertia[i, j] + (dt * joints[0, i] if i == j else 0.0)
             inverse[i, j] = 1.0 if i == j else 0.0

@@ -52,11 +52,13 @@ class MomentumObserver:
 
     Attributes
     ----------
+    dynamics : Dynamics
+        The equations in use.
     residual : ndarray, shape (n,)
         r. N m or N.
-    friction_residual : ndarray, shape (2, n)
-        Residuals of an unknown viscous friction of 1 N m s/rad, and of an unknown Coulomb friction
-        of 1 N m.
+    joint_residual : ndarray, shape (3, n)
+        Residuals of an unknown viscous friction of 1 N m s/rad, of an unknown Coulomb friction of
+        1 N m, and of an unknown armature of 1 kg m^2.
     matrices : tuple of ndarray
         M, C and g at the last state.
 
@@ -82,31 +84,49 @@ class MomentumObserver:
     def __init__(self, robot: Robot, dynamics: Dynamics, *, gain: ArrayLike = GAIN,
                  coulomb_velocity: float = COULOMB_VELOCITY):
         robot.require_single_coordinates('the momentum observer')
-        self._dynamics = dynamics
+        self.dynamics = dynamics
         self._gain = each_joint('observer gain', gain, robot.n)
         if not np.all((self._gain > 0.0) & np.isfinite(self._gain)):
             raise ParameterError('must be positive', subject='observer gain',
                                  remedy='give rates in 1/s')
         epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
-        self._joints = np.stack([robot.damping, robot.friction, np.full(robot.n, epsilon)])
+        self._robot, self._epsilon = robot, epsilon
         self._observe = observe.load()
-        self._described = np.stack([robot.damping, robot.friction])
+        self.correct_joints(np.zeros((3, robot.n)))
         self._memory = np.zeros((4, robot.n))
-        self._has_begun = False
+        self._has_begun = self._has_changed = False
         self.residual = np.zeros(robot.n)
         self.matrices = (np.zeros((robot.n, robot.n)), np.zeros((robot.n, robot.n)),
                          np.zeros(robot.n))
-        self.friction_residual = np.zeros((2, robot.n))
+        self.joint_residual = np.zeros((3, robot.n))
 
-    def correct_friction(self, more: ArrayLike) -> None:
-        """Add to the described friction; the sum is at least zero.
+    def correct_joints(self, more: ArrayLike) -> None:
+        """Add friction and armature to the description; each sum is at least zero.
 
         Parameters
         ----------
-        more : array_like, shape (2, n)
-            Viscous (N m s/rad or N s/m) and Coulomb friction (N m or N) beyond the description.
+        more : array_like, shape (3, n)
+            Viscous friction (N m s/rad or N s/m), Coulomb friction (N m or N) and armature (kg m^2
+            or kg) beyond the description.
         """
-        self._joints[:2] = np.maximum(self._described + np.asarray(more), 0.0)
+        damping, friction, armature = corrected_joints(self._robot, more)
+        self._joints = np.stack([damping, friction, np.full_like(damping, self._epsilon),
+                                 armature])
+
+    def change_model(self, dynamics: Dynamics, change: FloatArray) -> None:
+        """Go on with other equations, such as those with a load.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+            The equations from the next state on.
+        change : ndarray, shape (n,)
+            Effort that they explain beyond the present ones. It leaves the residual. N m or N.
+        """
+        self.dynamics = dynamics
+        self.residual -= change
+        # The stored momentum is that of the present equations.
+        self._has_changed = True
 
     def update(self, q: FloatArray, v: FloatArray, effort: FloatArray, dt: float) -> FloatArray:
         """Residual after one more state, shape (n,), N m or N; a buffer of this object.
@@ -122,23 +142,26 @@ class MomentumObserver:
             Time since the last state. 0, for the first state or after a gap, starts over. A
             negative value, for missed states with unknown efforts, keeps the residual. s.
         """
-        self.matrices = M, C, g = self._dynamics.matrices(q, v)
+        self.matrices = M, C, g = self.dynamics.matrices(q, v)
         is_sound = bool(np.isfinite(effort).all() and np.isfinite(g).all()
                         and np.isfinite(v).all())
         if not is_sound:
             self.reset()
             return self.residual
-        self._observe(M, C, g, self._joints, self._gain, v, effort,
-                      dt if self._has_begun else 0.0, self._memory, self.residual,
-                      self.friction_residual)
-        self._has_begun = True
+        if not self._has_begun:
+            dt = 0.0
+        elif self._has_changed:
+            dt = -1.0
+        self._observe(M, C, g, self._joints, self._gain, v, effort, dt, self._memory,
+                      self.residual, self.joint_residual)
+        self._has_begun, self._has_changed = True, False
         return self.residual
 
     def reset(self) -> None:
         """Start over with the next state."""
         self._has_begun = False
         self.residual[:] = 0.0
-        self.friction_residual[:] = 0.0
+        self.joint_residual[:] = 0.0
 
 
 class TorqueTerms:
@@ -227,19 +250,29 @@ class TorqueTerms:
         self.residual = self._rest - self.inertial
 
 
+def corrected_joints(robot: Robot, more: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Viscous and Coulomb friction, and armature beyond the description, each of shape (n,).
+
+    `more`, shape (3, n), is to be added to the description; sums are at least zero.
+    """
+    viscous, coulomb, armature = np.asarray(more, dtype=np.float64)
+    return (np.maximum(robot.damping + viscous, 0.0), np.maximum(robot.friction + coulomb, 0.0),
+            np.maximum(armature, -robot.armature))
+
+
 @kernel('void(f8[:, ::1], f8[:, ::1], f8[::1], f8[:, ::1], f8[::1], f8[::1], f8[::1], f8, '
         'f8[:, ::1], f8[::1], f8[:, ::1])')
-def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
+def observe(M, C, g, joints, gain, v, effort, dt, memory, r, of_joints):
     """Advance the residual r (n,) by one state; dt = 0 starts over, dt < 0 keeps it.
 
-    `joints` has damping, Coulomb friction and its velocity, `memory` momentum, rest,
-    velocity and direction of motion of the last state; `friction` are the residuals of one unit of
-    viscous and of Coulomb friction.
+    `joints` has damping, Coulomb friction and its velocity, and armature beyond M; `memory`
+    momentum, rest, velocity and direction of motion of the last state; `of_joints` are the
+    residuals of one unit of viscous friction, Coulomb friction and armature.
     """
     n = v.size
     for i in range(n):
         direction = math.tanh(v[i] / joints[2, i])
-        momentum = 0.0
+        momentum = joints[3, i] * v[i]
         rest = -g[i] - joints[0, i] * v[i] - joints[1, i] * direction
         for j in range(n):
             momentum += M[i, j] * v[j]
@@ -249,9 +282,10 @@ def observe(M, C, g, joints, gain, v, effort, dt, memory, r, friction):
             change = momentum - memory[0, i] - dt * (effort[i] + 0.5 * (rest + memory[1, i]))
             r[i] = share * (r[i] + gain[i] * change)
             half = 0.5 * gain[i] * dt
-            friction[0, i] = share * (friction[0, i] - half * (v[i] + memory[2, i]))
-            friction[1, i] = share * (friction[1, i] - half * (direction + memory[3, i]))
+            of_joints[0, i] = share * (of_joints[0, i] - half * (v[i] + memory[2, i]))
+            of_joints[1, i] = share * (of_joints[1, i] - half * (direction + memory[3, i]))
+            of_joints[2, i] = share * (of_joints[2, i] - gain[i] * (v[i] - memory[2, i]))
         elif dt == 0.0:
-            r[i] = friction[0, i] = friction[1, i] = 0.0
+            r[i] = of_joints[0, i] = of_joints[1, i] = of_joints[2, i] = 0.0
         memory[0, i], memory[1, i] = momentum, rest
         memory[2, i], memory[3, i] = v[i], direction

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Learning of fault thresholds and of friction from a run without faults.
+"""Learning of fault thresholds, friction and armature from a run without faults.
 
-The largest unexplained part of the motion without faults is friction that is not in the
-description. It depends on velocity and direction, so that it follows by least squares on the
-momentum residual of a run without faults. The remainder is noise.
+The largest unexplained parts of the motion without faults are friction and rotors that are not in
+the description. They depend on the velocity, direction and acceleration of the joint, so that they
+follow by least squares on the momentum residual. The remainder is noise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from robot_dynamics.model.robot import Robot
 
 #: Ratio of a limit to the largest share expected in an hour.
 MARGIN = 1.25
-#: Time for which a joint must move before its friction is estimated. s.
+#: Time for which a joint must move before its friction and armature are estimated. s.
 FRICTION_TIME = 3.0
 #: Time for which every joint must not be slow, because limits from an arm at rest would be far too
 #: low in motion. s.
@@ -30,15 +30,18 @@ MOVED_TIME = 1.0
 MOVING = 0.05
 #: Time for which it must have moved, because the residual of a reversal decays slowly. s.
 SINCE = 0.06
+#: Rate of the low-pass of the residual and of those of friction and armature. Noise of velocities
+#: is in both, and would bias the armature. 1/s.
+SMOOTHING = 10.0
 #: States between two estimates.
 INTERVAL = 50
 #: Number of states before the shares are used.
 LEAST = 50
-#: Statistics restart after FIRST states, and then after GROWTH times as many, because friction is
-#: unknown at first.
+#: Statistics restart after FIRST states, and then after GROWTH times as many, because friction and
+#: armature are unknown at first.
 FIRST, GROWTH = 500, 4
-#: Weight of the prior of the friction, the description: a joint that always moves at one speed
-#: cannot distinguish viscous from Coulomb friction.
+#: Weight of the prior, the description: a joint that always moves at one speed cannot distinguish
+#: viscous from Coulomb friction.
 PRIOR_WEIGHT = 1e-3
 #: Least spread of efforts, as a share of that of their noise.
 FLOOR = 0.1
@@ -50,10 +53,10 @@ LENGTH = 500
 
 
 class ThresholdLearner:
-    """Learner of tolerances and friction from a run without faults with `samples` states.
+    """Learner of tolerances, friction and armature from a run without faults, of `samples` states.
 
-    The predictor uses the friction estimated so far. `margin` is the ratio of a limit to the
-    largest share expected in an hour.
+    The predictor uses the friction and armature estimated so far. `margin` is the ratio of a limit
+    to the largest share expected in an hour.
     """
 
     def __init__(self, robot: Robot, predictor: MotionPredictor, *, margin: float = MARGIN):
@@ -66,16 +69,18 @@ class ThresholdLearner:
         # An axis that is never faster always counts as slow.
         self._can_move = ~(robot.limits.velocity <= 2.0 * SLOW)
         self._predictor, self._period = predictor, predictor.filter.period
-        self._least = -np.stack([robot.damping, robot.friction])
-        # Normal equations of the friction of each joint.
-        self._squares, self._products = np.zeros((n, 2, 2)), np.zeros((n, 2))
-        self._moved, self._friction = np.zeros(n), np.zeros((2, n))
+        self._least = -np.stack([robot.damping, robot.friction, robot.armature])
+        # Normal equations of friction and armature of each joint.
+        self._squares, self._products = np.zeros((n, 3, 3)), np.zeros((n, 3))
+        self._moved, self._joints = np.zeros(n), np.zeros((3, n))
+        # Low-passed residual, and those of one unit of friction and armature.
+        self._smooth = np.zeros((4, n))
         self._since = np.zeros(n)
         self._unexplained = UnexplainedAcceleration(predictor)
         # The last begun, and the one before.
         self._tallies = [_Tally(self._unexplained, 0)]
         self._next = FIRST
-        predictor.correct_friction(self._friction)
+        predictor.correct_joints(self._joints)
         self.samples = 0
 
     def update(self, observer: MomentumObserver, v: FloatArray, *, counts: bool) -> None:
@@ -85,7 +90,7 @@ class ThresholdLearner:
         """
         self._unexplained.update(counts=counts)
         self._since = np.where(np.abs(v) > MOVING, self._since + self._period, 0.0)
-        self._fit(observer.residual, observer.friction_residual, self._since > SINCE)
+        self._fit(observer.residual, observer.joint_residual, self._since > SINCE)
         for tally in self._tallies:
             tally.take()
         self.samples += 1
@@ -95,19 +100,20 @@ class ThresholdLearner:
 
     def begin_anew(self) -> None:
         """Note a gap: the next state does not continue the last one."""
+        self._smooth[:] = 0.0
         self._unexplained.reset()
 
     @property
-    def friction(self) -> FloatArray:
-        """Viscous and Coulomb friction beyond the description, shape (2, n).
+    def joints(self) -> FloatArray:
+        """Viscous friction, Coulomb friction and armature beyond the description, shape (3, n).
 
-        Zero for a joint that has hardly moved. N m s/rad or N s/m, and N m or N.
+        Zero for a joint that has hardly moved. N m s/rad or N s/m, N m or N, kg m^2 or kg.
         """
-        return np.where(self._moved >= FRICTION_TIME, self._friction, 0.0)
+        return np.where(self._moved >= FRICTION_TIME, self._joints, 0.0)
 
     @property
     def tolerances(self) -> Tolerances:
-        """Tolerances with that friction.
+        """Tolerances with that friction and armature.
 
         The largest share of N states grows with the root of log N; limits are extrapolated to an
         hour. Raises a ParameterError if the run is too short or a joint has not moved.
@@ -133,16 +139,17 @@ class ThresholdLearner:
         return Tolerances(tally.noise, tally.effort, factor * limit, factor * whole)
 
     def _fit(self, residual: FloatArray, basis: FloatArray, moving: BoolArray) -> None:
-        """Estimate friction by least squares, from joints that move."""
-        shown = (basis * moving).T
+        """Estimate friction and armature by least squares, from joints that move."""
+        self._smooth += SMOOTHING * self._period * (np.vstack([residual, basis]) - self._smooth)
+        seen, shown = self._smooth[0], (self._smooth[1:] * moving).T
         self._squares += shown[:, :, None] * shown[:, None, :]
-        self._products += shown * residual[:, None]
+        self._products += shown * seen[:, None]
         self._moved += self._period * moving
         if self.samples % INTERVAL == 0:
-            regularised = self._squares * (1.0 + PRIOR_WEIGHT * np.eye(2)) + 1e-12 * np.eye(2)
+            regularised = self._squares * (1.0 + PRIOR_WEIGHT * np.eye(3)) + 1e-12 * np.eye(3)
             solved = np.linalg.solve(regularised, self._products[:, :, None])[:, :, 0].T
-            self._friction = np.maximum(solved, self._least)
-            self._predictor.correct_friction(self.friction)
+            self._joints = np.maximum(solved, self._least)
+            self._predictor.correct_joints(self.joints)
 
 
 class _Tally:

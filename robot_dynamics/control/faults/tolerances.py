@@ -46,6 +46,25 @@ class Tolerances:
         return np.concatenate([part.ravel() for part in (self.noise, self.effort, self.limit,
                                                          self.whole)])
 
+    def visible(self, inertia: FloatArray, windows: int) -> FloatArray:
+        """Smallest effort of each joint alone that exceeds a limit, shape (n,). N m or N.
+
+        An effort f_i has the share f_i sqrt((R^-1)_ii), with R its covariance.
+
+        Parameters
+        ----------
+        inertia : ndarray, shape (n, n)
+            M at the pose. kg m^2 or kg.
+        windows : int
+            Number of windows for which the effort lasts, the shortest first.
+        """
+        spread = self.effort.max(axis=0)
+        covariance = (inertia * self.noise[:, None]**2) @ inertia \
+            + spread[:, :, None]**2 * np.eye(len(inertia))
+        share = np.sqrt(np.diagonal(np.linalg.inv(covariance), axis1=1, axis2=2))
+        efforts = np.minimum(self.limit, self.whole[:, None]) / share
+        return efforts[:windows].min(axis=0)
+
 
 def given_tolerances(values: ArrayLike, motion_filter: MotionFilter, n: int) -> Tolerances:
     """Tolerances from a flat array, or from a limit of the effort of each joint.

@@ -16,6 +16,7 @@ from std_msgs.msg import Bool, Float64MultiArray, String
 from std_srvs.srv import SetBool
 
 from robot_dynamics.control.faults.fault_detector import Event, FaultDetector
+from robot_dynamics.control.faults.load_estimator import LoadEstimator
 from robot_dynamics.control.faults.motion_predictor import (
     SHORTEST_PERIOD,
     MotionFilter,
@@ -50,6 +51,8 @@ FAULT_PARAMETERS = (
     Parameter('faults.friction', (), 'Friction in addition to the description, as of '
               'learn_thresholds: viscous of each joint, then Coulomb of each; empty for none.',
               'N m s/rad or N s/m, N m or N', -1e9, 1e9),
+    Parameter('faults.armature', (), 'Armature in addition to the description, as of '
+              'learn_thresholds, of each joint; empty for none.', 'kg m^2 or kg', -1e9, 1e9),
     Parameter('faults.margin', MARGIN, 'Ratio of thresholds to the largest residuals expected '
               'within an hour, from the run in which they are learnt.', '', 1.0, 10.0,
               read_only=True),
@@ -67,6 +70,10 @@ _MISSED = 2.5
 _SHOWN_FOR = 2.0
 #: Least time between two warnings of one kind. s.
 _WARNING_PERIOD = 1.0
+#: Time within which an effort should be visible, s; and the share of the effort limit above which
+#: learnt thresholds are worth a warning if it is not.
+_QUICK, _SMALL = 0.02, 0.05
+_BLIND = 'the smallest effort visible within 20 ms is large, N m or N:'
 #: Columns of the flags.
 _FAULT, _CONTACT = 0, 1
 
@@ -83,12 +90,13 @@ class FaultWatch:
         self._tolerances_of(values)
         self._periods: list[float] = []
         self._period = np.inf
-        # `MotionPredictor` and `FaultDetector` once the period is known, `ThresholdLearner` during
-        # learning.
+        # `MotionPredictor`, `LoadEstimator` and `FaultDetector` once the period is known,
+        # `ThresholdLearner` during learning.
         self._predictor: Any = None
+        self._load: Any = None
         self._detector: Any = None
         self._learner: Any = None
-        self._correct_friction()
+        self._correct_joints()
         self._event, self._joint = Event.NOTHING, -1
         # The last event with the name of its joint, and the time of its end, s.
         self._last, self._ended = (Event.NOTHING, ''), -np.inf
@@ -99,13 +107,13 @@ class FaultWatch:
     def check(self, values: Values) -> None:
         """Raise a ParameterError for thresholds that do not match the robot."""
         self._tolerances_of(values)
-        self._friction_of(values)
+        self._joints_of(values)
 
     def on_parameters(self, values: Values) -> None:
         """Take over thresholds."""
         self._values = values
         if self._learner is None:
-            self._correct_friction()
+            self._correct_joints()
         if self._detector is not None:
             self._detector.tolerances = self._tolerances_of(values)
 
@@ -117,6 +125,7 @@ class FaultWatch:
         predictor = MotionPredictor(self._robot, self._filter)
         counts = predictor.update(self._observer.matrices, place, still, still, 0.0)
         FaultDetector(predictor, self._tolerances_of(self._values)).update(0.0, counts=counts)
+        self._observer.dynamics.regressor(place, still, still)
         ThresholdLearner(self._robot, predictor).update(self._observer, still, counts=counts)
         self._observer.reset()
 
@@ -135,6 +144,7 @@ class FaultWatch:
             self._observer.reset()
             if self._detector is not None:
                 self._predictor.reset()
+                self._load.begin_anew()
                 self._detector.reset()
             if self._learner is not None:
                 self._learner.begin_anew()
@@ -143,6 +153,7 @@ class FaultWatch:
         self._observer.update(q, v, effort, known)
         if self._detector is not None and not self._impediment:
             counts = self._predictor.update(self._observer.matrices, q, v, effort, known)
+            self._load.update(q, v, dt)
             if self._learner is not None:
                 self._learner.update(self._observer, v, counts=counts)
             else:
@@ -156,17 +167,45 @@ class FaultWatch:
                   'faults': self._counts[Event.FAULT],
                   'contacts': self._counts[Event.CONTACT],
                   'largest share of a threshold': 'none' if self._detector is None
-                  else f'{self._detector.excess.max():.2f}'}
+                  else f'{self._detector.excess.max():.2f}',
+                  'payload beyond the description, kg': 'none' if self._load is None
+                  else f'{self._load.mass:.2f}',
+                  **self._visible_efforts()}
         if self._impediment:
             return Status(Level.WARN, f'cannot be monitored: {self._impediment}', values)
         if self._learner is not None:
             return Status(Level.WARN, 'learning thresholds: no events are reported', values)
         if self._event is Event.NOTHING and time.monotonic() - self._ended >= _SHOWN_FOR:
-            return Status(Level.OK, 'no fault, no contact', values)
+            blind = self._blind_joints()
+            return Status(Level.WARN, f'{_BLIND} {blind}', values) if blind \
+                else Status(Level.OK, 'no fault, no contact', values)
         event, name = self._last
         if event is Event.FAULT:
             return Status(Level.ERROR, f'fault of {name}', values)
+        if event is Event.STOP:
+            return Status(Level.WARN, f'{name} is at its stop', values)
         return Status(Level.WARN, f'{event.name.lower()}, first at {name}', values)
+
+    def _visible_efforts(self) -> dict[str, str]:
+        """Smallest effort of each joint that is visible within `_QUICK`, as text by its key."""
+        if self._detector is None:
+            return {}
+        return {f'visible effort of {name}, N m or N': f'{effort:.2g}' for name, effort in zip(
+            self._robot.joint_names, self._visible(), strict=True)}
+
+    def _visible(self) -> FloatArray:
+        """Those efforts at the last pose, shape (n,)."""
+        windows = max(1, int(np.sum(self._filter.lengths * self._period < 1.01 * _QUICK)))
+        return self._detector.tolerances.visible(self._predictor.inertia, windows)
+
+    def _blind_joints(self) -> str:
+        """Joints that learnt thresholds hardly watch, with the visible effort; or empty."""
+        if len(self._values['faults.thresholds']) <= self._robot.n:
+            return ''
+        return ', '.join(
+            f'{name} {effort:.2g} of {limit:.2g}' for name, effort, limit in zip(
+                self._robot.joint_names, self._visible(), self._robot.limits.effort, strict=True)
+            if effort > _SMALL * limit)
 
     def _impediment_of(self, effort: FloatArray) -> str:
         """Reason why faults cannot be detected now, or empty."""
@@ -186,8 +225,10 @@ class FaultWatch:
                 return
             self._filter = MotionFilter(self._period)
             self._predictor = MotionPredictor(self._robot, self._filter)
-            self._correct_friction()
-            self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values))
+            self._correct_joints()
+            self._load = LoadEstimator(self._observer, self._predictor)
+            self._detector = FaultDetector(self._predictor, self._tolerances_of(self._values),
+                                           self._load)
 
     def _tolerances_of(self, values: Values) -> Tolerances:
         """Tolerances that the parameters describe."""
@@ -200,24 +241,26 @@ class FaultWatch:
             raise ParameterError(error.message, subject='parameter faults.thresholds',
                                  remedy=error.remedy) from error
 
-    def _correct_friction(self) -> None:
-        """Set the friction of the parameters in addition to the description."""
-        more = self._friction_of(self._values)
-        self._observer.correct_friction(more)
+    def _correct_joints(self) -> None:
+        """Set friction and armature of the parameters in addition to the description."""
+        more = self._joints_of(self._values)
+        self._observer.correct_joints(more)
         if self._predictor is not None:
-            self._predictor.correct_friction(more)
+            self._predictor.correct_joints(more)
 
-    def _friction_of(self, values: Values) -> FloatArray:
-        """Friction of the parameters in addition to the description, shape (2, n)."""
-        given, n = values['faults.friction'], self._robot.n
-        if not given:
-            return np.zeros((2, n))
-        if len(given) != 2 * n:
-            raise ParameterError(f'must have {2 * n} values, got {len(given)}',
-                                 subject='parameter faults.friction',
-                                 remedy=f'give viscous friction of {n} joints, then their '
-                                        'Coulomb friction; or none')
-        return np.reshape(given, (2, n))
+    def _joints_of(self, values: Values) -> FloatArray:
+        """Friction and armature in addition to the description, shape (3, n)."""
+        n, parts = self._robot.n, []
+        for name, count, what in (
+                ('faults.friction', 2 * n, f'viscous friction of {n} joints, then their Coulomb '
+                                           'friction'),
+                ('faults.armature', n, f'armature of {n} joints')):
+            given = values[name]
+            if len(given) not in (0, count):
+                raise ParameterError(f'must have {count} values, got {len(given)}',
+                                     subject=f'parameter {name}', remedy=f'give {what}; or none')
+            parts.append(np.reshape(given, (-1, n)) if given else np.zeros((count // n, n)))
+        return np.vstack(parts)
 
     def _open(self, node: NodeParts, names: Sequence[str]) -> None:
         """Create publishers and the service."""
@@ -249,7 +292,7 @@ class FaultWatch:
         if event is Event.CONTACT:
             flags[:, _CONTACT] = detector.excess[:-1] > 1.0
             flags[self._joint, _CONTACT] = 1.0
-        elif event is not Event.NOTHING:
+        elif event in (Event.FAULT, Event.UNDECIDED):
             flags[self._joint, _FAULT] = 1.0 if event is Event.FAULT else 0.5
         self._flag_publisher.publish(self._flags.message)
 
@@ -269,6 +312,9 @@ class FaultWatch:
         if event is Event.FAULT:
             self._node.get_logger().error(f'fault of {name}',
                                           throttle_duration_sec=_WARNING_PERIOD)
+        elif event is Event.STOP:
+            self._node.get_logger().warning(f'{name} is at its stop',
+                                            throttle_duration_sec=_WARNING_PERIOD)
         elif event is Event.CONTACT:
             self._node.get_logger().warning(f'contact, first at {name}',
                                             throttle_duration_sec=_WARNING_PERIOD)
@@ -286,7 +332,7 @@ class FaultWatch:
             response.message = f'cannot learn now: {self._impediment or "no joint states yet"}'
         else:
             self._detector.reset()
-            self._observer.correct_friction(np.zeros((2, self._robot.n)))
+            self._observer.correct_joints(np.zeros((3, self._robot.n)))
             self._learner = ThresholdLearner(self._robot, self._predictor,
                                              margin=self._values['faults.margin'])
             response.success, response.message = True, 'learning; call again with false to end'
@@ -299,18 +345,23 @@ class FaultWatch:
         try:
             learnt = {name: [float(f'{x:.4g}') for x in values.ravel()] for name, values in (
                 ('faults.thresholds', learner.tolerances.flat),
-                ('faults.friction', learner.friction))}
+                ('faults.friction', learner.joints[:2]), ('faults.armature', learner.joints[2]))}
         except ParameterError as error:
-            self._correct_friction()
+            self._correct_joints()
             response.message = str(error)
             return
         result = self._node.set_parameters_atomically(
             [RosParameter(name, RosParameter.Type.DOUBLE_ARRAY, values)
              for name, values in learnt.items()])
         if not result.successful:
-            self._correct_friction()
+            self._correct_joints()
         response.success = result.successful
-        response.message = result.reason or f'learnt from {learner.samples} joint states'
+        response.message = result.reason or (
+            f'learnt from {learner.samples} joint states; within 20 ms visible, N m or N: '
+            + ', '.join(f'{name} {effort:.2g}' for name, effort in zip(
+                self._robot.joint_names, self._visible(), strict=True)))
+        if result.successful and (blind := self._blind_joints()):
+            response.message += f'; {_BLIND} {blind}'
         path = self._values['faults.thresholds_file']
         if result.successful and path:
             response.message += self._write(Path(path).expanduser(), learnt)

@@ -27,13 +27,14 @@ SLIP = 0.05
 class Bench:
     """A detector of three joints, with 0.6 N m beside noise as too much, and time."""
 
-    def __init__(self, thresholds=0.6, inertia=COUPLED, coulomb=0.0, speed=0.5,
+    def __init__(self, thresholds=0.6, inertia=COUPLED, coulomb=0.0, speed=0.5, load=None,
                  **options):
         self.predictor = SimpleNamespace(
             filter=FILTER, innovation=np.zeros((2, 3)), velocity=np.full(3, 0.5), inertia=inertia,
-            friction=np.array([[0.0] * 3, [coulomb] * 3]), motion=np.zeros((6, 3)), step=PERIOD)
+            friction=np.array([[0.0] * 3, [coulomb] * 3]), motion=np.zeros((6, 3)), step=PERIOD,
+            position=np.zeros(3), position_limits=np.array([[-1.0] * 3, [1.0] * 3]))
         self.detector = FaultDetector(self.predictor, given_tolerances(thresholds, FILTER, 3),
-                                      **options)
+                                      load, **options)
         self.now = 0.0
         self.error, self.moved = np.zeros((2, 3)), np.zeros(3)
         self.speed = self.predictor.motion[:3] = speed
@@ -92,6 +93,34 @@ def test_what_no_joint_explains_alone_is_a_contact():
     # What is small beside the first is what a model error lets through.
     bench = Bench()
     assert bench.feed([0.0, 0.0, 9.0 + 0.1], 60)[-1] is Event.FAULT
+
+
+@pytest.mark.parametrize(('position', 'effort', 'wanted'), [
+    (0.99, -6.0, Event.STOP), (-0.99, 6.0, Event.STOP), (0.99, 6.0, Event.FAULT),
+    (0.9, -6.0, Event.FAULT)])
+def test_a_joint_pushed_back_from_its_limit_is_at_its_stop(position, effort, wanted):
+    bench = Bench()
+    bench.predictor.position[2] = position
+    assert bench.feed([0.0, 0.0, effort], 60)[-1] is wanted
+    assert bench.detector.joint == 2
+
+
+def test_what_a_payload_explains_is_undecided_until_it_is_used():
+    # A payload is an effort of the second joint alone, up to some tens of N m.
+    load = SimpleNamespace(spread=np.zeros((3, 4)))
+    load.spread[1, 0] = 30.0
+    bench = Bench(load=load)
+    assert set(bench.feed([0.0, 6.0, 0.0], 300)[50:]) == {Event.UNDECIDED}
+    # The model with the payload explains the motion.
+    assert bench.feed(np.zeros(3), 300)[-1] is Event.NOTHING and bench.detector.joint == -1
+    # A payload that is never used was none.
+    events = bench.feed([0.0, 6.0, 0.0], 1000)
+    found = events.index(Event.UNDECIDED)
+    assert events.index(Event.FAULT) - found == pytest.approx(1.5 / PERIOD, abs=1)
+    # The third joint does not carry it.
+    bench = Bench(load=load)
+    events = bench.feed([0.0, 0.0, 6.0], 60)
+    assert events.index(Event.FAULT) - events.index(Event.UNDECIDED) <= 15
 
 
 def test_friction_of_joints_that_are_thrown_off_is_no_contact():
@@ -184,7 +213,8 @@ def test_values_that_are_none_are_no_alarm_and_are_forgotten():
 def test_a_robot_of_one_joint_is_watched():
     predictor = SimpleNamespace(filter=FILTER, innovation=np.zeros((2, 1)), velocity=np.ones(1),
                                 inertia=np.ones((1, 1)), friction=np.zeros((2, 1)),
-                                motion=np.ones((6, 1)), step=PERIOD)
+                                motion=np.ones((6, 1)), step=PERIOD, position=np.zeros(1),
+                                position_limits=np.array([[-1.0], [1.0]]))
     detector = FaultDetector(predictor, given_tolerances(1.0, FILTER, 1))
     predictor.innovation[1] = 0.2
     events = [detector.update(PERIOD * k, counts=True) for k in range(20)]

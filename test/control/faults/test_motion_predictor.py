@@ -75,10 +75,10 @@ def test_a_joint_that_sticks_is_predicted_to_stick_and_to_break_loose():
 
     assert moved(0.95 * COULOMB) < 1e-4
     assert moved(3.0 * COULOMB) > 1e-3
-    predictor.correct_friction([[0.0] * 3, [0.0, 0.0, 3.0 * COULOMB]])
+    predictor.correct_joints([[0.0] * 3, [0.0, 0.0, 3.0 * COULOMB], [0.0] * 3])
     assert moved(3.0 * COULOMB) < 1e-4
     # Never less than none.
-    predictor.correct_friction(np.full((2, 3), -9.0))
+    predictor.correct_joints(np.full((3, 3), -9.0))
     assert not np.any(predictor.friction)
     assert moved(0.5 * COULOMB) > 1e-4
 

@@ -21,7 +21,8 @@ from robot_dynamics.errors import ParameterError
 
 PERIOD = 0.002
 
-MORE = np.array([[0.1, 0.2, 0.3], [0.5, 0.2, -0.1]])
+#: Viscous and Coulomb friction, and armature beyond the description.
+MORE = np.array([[0.1, 0.2, 0.3], [0.5, 0.2, -0.1], [0.2, 0.1, 0.05]])
 
 
 @pytest.fixture
@@ -31,7 +32,8 @@ def robot(arm3):
 
 def motion(robot, seconds, seed, more=MORE, still=()):
     """Yield states with noise and the efforts between, of an arm with more friction."""
-    true = replace(robot, damping=robot.damping + more[0], friction=robot.friction + more[1])
+    true = replace(robot, damping=robot.damping + more[0], friction=robot.friction + more[1],
+                   armature=robot.armature + more[2])
     dynamics, random = Dynamics(true, coulomb_velocity=0.01), np.random.default_rng(seed)
     rates = np.array([3.0, 4.1, 5.3])
     rates[list(still)] = 0.0
@@ -50,13 +52,13 @@ def motion(robot, seconds, seed, more=MORE, still=()):
     yield from zip(q, noisy, efforts, range(count), strict=True)
 
 
-def watch(robot, states, fault=0.0, friction=None):
+def watch(robot, states, fault=0.0, joints=None):
     """Yield what is seen of each state: observer, predictor, whether it counts, velocity."""
     dynamics = Dynamics(robot)
     observer, predictor = MomentumObserver(robot, dynamics), MotionPredictor(
         robot, MotionFilter(PERIOD))
-    if friction is not None:
-        predictor.correct_friction(friction)
+    if joints is not None:
+        predictor.correct_joints(joints)
     for q, v, effort, k in states:
         effort = effort + fault * np.eye(3)[1] * (k > 400)
         dt = PERIOD if k else 0.0
@@ -73,9 +75,9 @@ def learn(robot, seconds, **options):
 
 
 @pytest.mark.slow
-def test_friction_beyond_the_description_is_found(robot):
+def test_friction_and_armature_beyond_the_description_are_found(robot):
     learner = learn(robot, 10.0)
-    np.testing.assert_allclose(learner.friction, MORE, atol=0.02)
+    np.testing.assert_allclose(learner.joints, MORE, atol=0.02)
     assert learner.samples == 5_000
     tolerances = learner.tolerances
     # In longer windows noise is averaged away.
@@ -89,7 +91,7 @@ def test_no_false_alarm_after_it_and_small_faults_are_seen(robot):
     for fault, wanted in ((0.0, Event.NOTHING), (0.5, Event.FAULT)):
         detector, events = None, set()
         for k, (_, predictor, counts, _) in enumerate(
-                watch(robot, motion(robot, 4.0, 2), fault, learner.friction)):
+                watch(robot, motion(robot, 4.0, 2), fault, learner.joints)):
             detector = detector or FaultDetector(predictor, learner.tolerances)
             events.add(detector.update(k * PERIOD, counts=counts))
             if fault and detector.event is Event.FAULT:
@@ -99,10 +101,10 @@ def test_no_false_alarm_after_it_and_small_faults_are_seen(robot):
 
 
 @pytest.mark.slow
-def test_a_joint_that_rests_keeps_the_friction_of_the_description(robot):
+def test_a_joint_that_rests_keeps_friction_and_armature_of_the_description(robot):
     learner = learn(robot, 10.0, still=(2,))
-    assert not np.any(learner.friction[:, 2])
-    np.testing.assert_allclose(learner.friction[:, :2], MORE[:, :2], atol=0.03)
+    assert not np.any(learner.joints[:, 2])
+    np.testing.assert_allclose(learner.joints[:, :2], MORE[:, :2], atol=0.03)
 
 
 @pytest.mark.slow
@@ -118,7 +120,7 @@ def test_limits_of_rest_are_refused_for_joints_that_will_move(robot, still, name
 def test_a_joint_that_is_always_slow_is_learnt_so(robot):
     velocity = np.array([3.0, 3.0, 0.03])
     slow = replace(robot, limits=replace(robot.limits, velocity=velocity))
-    effort = learn(slow, 6.0, still=(2,)).tolerances.effort
+    effort = learn(slow, 6.0, more=MORE * [[1.0], [1.0], [0.0]], still=(2,)).tolerances.effort
     # It was never seen to move: what it shows at rest counts for both.
     np.testing.assert_array_equal(effort[0, :, 2], effort[1, :, 2])
 
@@ -134,8 +136,8 @@ def test_limits_are_for_an_hour_however_short_the_run(robot):
 
 @pytest.mark.slow
 def test_friction_never_falls_below_none(robot):
-    learner = learn(robot, 10.0, more=np.full((2, 3), -0.15))
-    assert np.all(learner.friction >= -np.stack([robot.damping, robot.friction]))
+    learner = learn(robot, 10.0, more=np.array([[-0.15], [-0.15], [0.0]]) * np.ones(3))
+    assert np.all(learner.joints >= -np.stack([robot.damping, robot.friction, robot.armature]))
 
 
 def test_it_says_what_is_wrong(robot):

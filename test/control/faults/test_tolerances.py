@@ -32,6 +32,22 @@ def test_one_a_joint_is_the_effort_that_is_too_much():
     assert np.all(np.isfinite(given_tolerances(np.inf, FILTER, 7).flat))
 
 
+def test_the_visible_effort_of_each_joint():
+    tolerances = given_tolerances(np.arange(1.0, 4 * 5 * 2 + 5 + 1), FILTER, 2)
+    inertia = np.diag([2.0, 0.5])
+    # Joints do not move each other: noise of the own velocity, and the larger of both spreads.
+    spread = np.hypot([2.0 * 1.0, 0.5 * 2.0], [21.0, 22.0])
+    np.testing.assert_allclose(tolerances.visible(inertia, 1), spread * np.array([31.0, 32.0]))
+    assert np.all(tolerances.visible(inertia, 5) <= tolerances.visible(inertia, 1))
+    # An effort also moves the other joint, which shows it: less is visible.
+    coupled = np.array([[2.0, 0.9], [0.9, 0.5]])
+    few = given_tolerances(1.0, FILTER, 2)
+    M, noise = coupled, FILTER.noise[0]
+    R = M @ M * noise**2 + np.eye(2) * few.effort[0, 0] ** 2
+    np.testing.assert_allclose(few.visible(coupled, 1),
+                               few.limit[0, 0] / np.sqrt(np.diag(np.linalg.inv(R))))
+
+
 @pytest.mark.parametrize(('values', 'error'), [
     ([1.0, 2.0], DimensionError), ([], DimensionError), ([1.0, 0.0, 1.0], ParameterError),
     ([np.nan] * 3, ParameterError), ([-1.0], ParameterError), ([1.0] * 64, DimensionError)])

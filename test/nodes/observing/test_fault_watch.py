@@ -8,6 +8,7 @@ import pytest
 from std_srvs.srv import SetBool
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 from robot_dynamics.nodes.observing.fault_watch import FAULT_PARAMETERS, FaultWatch
@@ -22,7 +23,8 @@ def watch():
 
 
 def tell(watch, period, count=120):
-    q, effort = np.array([0.3, -0.2]), np.array([1.0, 0.5])
+    q = np.array([0.3, -0.2])
+    effort = watch._observer.dynamics.gravity_torque(q)
     for k in range(count):
         watch.update(q, np.zeros(2), effort, period, period * k, int(1e9 * period * k), due=False)
     return watch.status()
@@ -39,6 +41,32 @@ def test_stamps_in_another_unit_are_told(watch):
 
 def test_stamps_in_s_are_watched(watch):
     assert 'cannot' not in tell(watch, 0.002).message
+
+
+def test_learnt_thresholds_that_see_little_are_reported(watch):
+    tell(watch, 0.002)
+    limits = watch._robot.limits.effort
+    sharp, blunt = (np.concatenate([np.full(10, 1e-3), np.full(20, share * limits.max()),
+                                    np.full(15, 6.0)]) for share in (1e-4, 0.05))
+    for thresholds, level in ((sharp, Level.OK), (blunt, Level.WARN)):
+        watch.on_parameters({**watch._values, 'faults.thresholds': list(thresholds)})
+        status = watch.status()
+        assert status.level == level
+    assert status.message == ('the smallest effort visible within 20 ms is large, N m or N: '
+                              + ', '.join(f'{name} {0.3 * limits.max():.2g} of {limit:.2g}'
+                                          for name, limit in zip(watch._robot.joint_names, limits,
+                                                                 strict=True)))
+    # Thresholds that a user has given are as large as wanted.
+    watch.on_parameters({**watch._values, 'faults.thresholds': list(limits)})
+    status = watch.status()
+    assert status.level == Level.OK
+    assert f'visible effort of {watch._robot.joint_names[0]}, N m or N' in status.values
+    assert status.values['payload beyond the description, kg'] == '0.00'
+
+
+def test_a_wrong_number_of_armatures_is_named(watch):
+    with pytest.raises(ParameterError, match=r'faults\.armature must have 2 values, got 3'):
+        watch.check({**watch._values, 'faults.armature': [1.0, 1.0, 1.0]})
 
 
 def learn(watch, wanted):
