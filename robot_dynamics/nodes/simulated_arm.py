@@ -382,7 +382,7 @@ class SimulatedArmNode(PlainNode):
         end = begin + values['fault.duration'] if values['fault.duration'] > 0.0 else math.inf
         done = []
         if joint:
-            kind = FaultKind.named(values['fault.kind'])
+            kind = FaultKind(values['fault.kind'])
             self._plant.add_fault(Fault(joint, kind, values['fault.size'], begin, end))
             done.append(f'{kind.value} of {joint}')
         if force:

@@ -64,22 +64,6 @@ class FaultKind(Enum):
     LOSS = 'loss'
     BIAS = 'bias'
 
-    @classmethod
-    def named(cls, name: str) -> FaultKind:
-        """The kind with a name.
-
-        Raises
-        ------
-        SimulationError
-            If the name is unknown.
-        """
-        try:
-            return cls(name)
-        except ValueError:
-            raise SimulationError('must be one of ' + ', '.join(kind.value for kind in cls)
-                                  + f', got {name!r}', subject='kind of fault',
-                                  remedy='choose one of them') from None
-
 
 #: Lowest and highest permitted sizes.
 _SIZES = {

@@ -163,7 +163,6 @@ def test_a_push_is_a_force_on_the_joints(robot, plant):
     (lambda p: Fault('joint1', FaultKind.BIAS, np.nan), SimulationError, 'bias'),
     (lambda p: Fault('joint1', FaultKind.BIAS, 1.0, 2.0, 1.0), SimulationError,
      'must end after it begins'),
-    (lambda p: FaultKind.named('rust'), SimulationError, 'free_swinging'),
     (lambda p: p.add_push('base', [0, 0, 1]), SimulationError, 'base'),
     (lambda p: p.add_push('link0', [0, 0, 1]), SimulationError, 'link0'),
     (lambda p: p.add_push('flange', [0, 1]), DimensionError, 'force'),

@@ -25,7 +25,6 @@ import numpy as np
 from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.session.supervisor import BOTH, POSITION, VELOCITY
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot
 
@@ -54,16 +53,6 @@ class SafeKind(Enum):
     DAMPING = 'damping'
     #: No effort: only for an arm with brakes, or one that cannot fall.
     ZERO = 'zero'
-
-    @classmethod
-    def named(cls, name: str) -> SafeKind:
-        """Kind of a name; raises a ParameterError where that is unknown."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise ParameterError('must be one of ' + ', '.join(kind.value for kind in cls)
-                                 + f', got {name!r}', subject='safe_command',
-                                 remedy='choose the kind that suits the drives') from None
 
 
 class StatesLost(Enum):

@@ -38,16 +38,6 @@ class StopKind(Enum):
     #: joint space.
     TOGETHER = 'together'
 
-    @classmethod
-    def named(cls, name: str) -> StopKind:
-        """Kind of a name; raises ControlError where it is unknown."""
-        try:
-            return cls(name)
-        except ValueError:
-            raise ControlError('must be one of ' + ', '.join(kind.value for kind in cls)
-                               + f', got {name!r}', subject='kind of stop',
-                               remedy='choose how joints use their time') from None
-
 
 def stop_times(v: ArrayLike, bound: ArrayLike) -> FloatArray:
     """Least time in which each joint comes to rest, shape (n,), s."""

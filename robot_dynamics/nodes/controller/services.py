@@ -32,7 +32,7 @@ STOP_PARAMETERS = (
 def make_stop_motion(robot: Robot, values: Values) -> StopMotion:
     """Motion to rest that the parameters describe."""
     return StopMotion.for_robot(robot, per_joint(values, 'stop_acceleration', robot.joint_names),
-                                StopKind.named(values['stop_kind']))
+                                StopKind(values['stop_kind']))
 
 
 class StopServices:

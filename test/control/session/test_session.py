@@ -564,15 +564,10 @@ def test_stop_is_not_slowed_by_the_rate_limit(arm3, pd_controller):
 @pytest.mark.parametrize(('kind', 'effort'), [
     ('gravity', [0.0, 2.0, 0.1]), ('damping', [-5.0, 0.0, 0.0]), ('zero', [0.0, 0.0, 0.0])])
 def test_kinds_of_safe_command(new_bench, kind, effort):
-    bench = new_bench(safe_kind=SafeKind.named(kind)).start()
+    bench = new_bench(safe_kind=SafeKind(kind)).start()
     bench.controller.answer = [NAN] * 3
     bench.v = np.array([0.5, 0.0, 0.0])
     np.testing.assert_allclose(bench.state().effort, effort, atol=1e-12)
-
-
-def test_there_is_no_other_kind_of_safe_command():
-    with pytest.raises(ParameterError, match='gravity, damping, zero'):
-        SafeKind.named('hold')
 
 
 def test_velocities_that_nobody_measures_are_estimated_before_tracking(bench):

@@ -285,7 +285,6 @@ def test_an_arm_at_rest_stays():
     (lambda: stop_times([1.0, 2.0], [1.0, 1.0, 1.0]), DimensionError, 'acceleration bounds'),
     (lambda: FastestStop([0.0], [1.0, 2.0], 1.0), DimensionError, 'q must have shape'),
     (lambda: discrete_stop_acceleration([1.0], 1.0, 0.0), ParameterError, 'period'),
-    (lambda: StopKind.named('gently'), ControlError, 'each_joint, together'),
 ])
 def test_wrong_inputs_are_named(call, error, says):
     with pytest.raises(error, match=says):
