@@ -70,7 +70,7 @@ def test_records_every_topic_and_closes_on_a_signal(start, observer, tmp_path, n
     lines = [json.loads(line) for line in output.splitlines()]
     # The recorder says itself how it is, once a second, and records that as well.
     counts = {topic: len(those) for topic, those in messages.items()}
-    assert lines[-1]['messages'] == sum(counts.values())
+    assert 1005 <= lines[-1]['messages'] <= sum(counts.values())
     assert counts.pop('/diagnostics') >= 1
     assert sum(counts.values()) == 1005, counts
     learns = [line['learns'] for line in lines]
@@ -257,9 +257,11 @@ def test_a_full_disk_ends_the_recorder_only(domain, tmp_path):
                   if name != '/recorder'}
         assert len(others) == 4 and set(others.values()) == {None}, lines
         assert runner.exit_statuses()['/recorder'] == 1
-    (line,) = [line.text for line in lines
-               if line.process.node == 'recorder' and line.stream == 'stderr']
-    assert 'bag cannot be written any more (File too large)' in line
+    # A busy machine also loses messages, which is reported.
+    own, of_runner = [line.text for line in lines if line.process.node == 'recorder'
+                      and line.stream == 'stderr' and 'were not recorded' not in line.text]
+    assert 'bag cannot be written any more (File too large)' in own
+    assert of_runner.startswith('ended with status 1: ') and of_runner.endswith('the others go on')
     recorded = read_topics(tmp_path / 'bag', lambda types: {'/joint_states': types[
         '/joint_states']})['/joint_states']
     assert len(recorded.messages) > 300
