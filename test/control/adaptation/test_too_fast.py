@@ -15,6 +15,24 @@ from robot_dynamics.model.modify import with_payload
 TOO_FAST = np.sqrt(10.0) * largest_frequency(60.0, 0.002, 0.001)
 
 
+@pytest.mark.parametrize('law', ['memory', 'natural_memory'])
+def test_a_step_of_the_reference_freezes_for_some_samples_only(arm3, law):
+    controller = AdaptiveController(arm3, adaptation=AdaptationGains(law=law))
+    dynamics, rest = controller.dynamics, np.zeros(3)
+    q, v, reasons = np.array([0.3, 0.2, 0.1]), np.zeros(3), []
+    for k in range(1000):
+        # A step each second: there and back.
+        q_d = np.array([0.3, 0.2, 0.1]) + (0.3 if k >= 500 else 0.0)
+        tau = controller.update(q, v, q_d, rest, rest, 0.002 if k else 0.0, adapt=True)
+        v = v + 0.002 * dynamics.forward_dynamics(q, v, tau)
+        q = q + 0.002 * v
+        reasons.append(controller.frozen_reason)
+    large = [k for k, reason in enumerate(reasons) if 'implausibly large' in reason]
+    assert large and min(large) >= 500 and max(large) < 550
+    assert not controller.learning.is_latched
+    np.testing.assert_allclose(q, q_d, atol=1e-3)
+
+
 @pytest.mark.parametrize('law', ['gradient', 'projection', 'composite', 'memory', 'natural',
                                  'natural_memory'])
 def test_ten_times_the_allowed_gain_freezes_safely(arm3, law):
