@@ -11,6 +11,7 @@ made anew, others are taken from docs/control_study.json and _hours.json.
     python benchmark/controllers.py --write
     python benchmark/controllers.py --missing --write
     python benchmark/controllers.py --conditions payload --seeds 1 2 --positions 1 2
+    python benchmark/controllers.py --robots Panda UR5e --write
     python benchmark/controllers.py --parts hours --hours 1 --contenders natural --missing --write
 """
 
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from controllers_parts import endurance, excess, masses, pictures, table, verdicts
+from controllers_parts import arms, endurance, excess, masses, pictures, table, verdicts
 from controllers_parts.conditions import CONDITIONS, PAYLOADS
 from controllers_parts.contenders import CONTENDERS
 from controllers_parts.motions import MOTIONS
@@ -42,7 +43,7 @@ _STATIONARY = ('PD + gravity', 'PID + gravity', 'computed torque', 'one-step LQ'
 VARIATIONS = ((1, 0), (2, 0), (0, 1), (0, 2))
 VARIED = (('payload', 'mixed'), ('PD + gravity', 'PID + gravity', 'memory'))
 
-PARTS = ('errors', 'masses', 'excess', 'hours')
+PARTS = ('errors', 'masses', 'excess', 'arms', 'hours')
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -61,12 +62,19 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument('--parts', nargs='+', choices=PARTS, default=list(PARTS[:-1]))
     parser.add_argument('--hours', type=float, default=1.0, help='how long the part of that name '
                                                                  'simulates')
+    parser.add_argument('--robots', nargs='*', choices=tuple(arms.ARMS), help='only these arms '
+                        'with undescribed rotors and friction, against the gains of practice '
+                        '(default: all that are installed)')
+    parser.add_argument('--arms-results', type=Path, default=DOCS / 'control_study_arms.json')
     parser.add_argument('--missing', action='store_true', help='make only runs that there are no '
                                                                'results of')
     parser.add_argument('--results', type=Path, default=DOCS / 'control_study.json')
     parser.add_argument('--hours-results', type=Path, default=DOCS / 'control_study_hours.json')
     parser.add_argument('--write', action='store_true', help='write docs/control_study.md')
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.robots is not None:
+        options.parts = ['arms']
+    return options
 
 
 def wishes(options: argparse.Namespace) -> Iterator[tuple[int, int, list[str], list[str]]]:
@@ -128,11 +136,19 @@ def hours(robot: Robot, options: argparse.Namespace) -> tuple[dict[str, str], bo
     return {'hours': endurance.as_table(results)}, endurance.holds(results)
 
 
+def other_arms(robot: Robot, options: argparse.Namespace) -> tuple[dict[str, str], bool]:
+    """Run other arms; return tables and whether all holds."""
+    results = Results(options.arms_results)
+    names = options.robots or list(arms.ARMS)
+    reasons = arms.measure(results, names, missing=options.missing)
+    return arms.tables(results, list(arms.ARMS), reasons)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; 1 where something that has to hold does not."""
     options = parse(arguments)
     robot = Robot.from_urdf(resolve_robot('arm7'))
-    makers = {'errors': errors, 'hours': hours,
+    makers = {'errors': errors, 'hours': hours, 'arms': other_arms,
               'masses': lambda robot, options: masses.measure(robot),
               'excess': lambda robot, options: excess.measure(robot)}
     all_good = True
