@@ -61,8 +61,8 @@ setup(
         # ROS 2 itself, for machines without it. x86-64, Python 3.10 to 3.13.
         'ros': [
             'ros-rclpy[fastrtps]>=7.1',
-            'ros-diagnostic-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs', 'ros-sensor-msgs',
-            'ros-std-msgs', 'ros-std-srvs', 'ros-trajectory-msgs',
+            'ros-diagnostic-msgs', 'ros-geometry-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs',
+            'ros-sensor-msgs', 'ros-std-msgs', 'ros-std-srvs', 'ros-trajectory-msgs',
         ],
         # What builds the interfaces of test/interfaces, on such a machine.
         'ros-test': [

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmark.chaos_parts.leaks import end_with_parent
 from benchmark.fault_parts.arm import ARMS
 from benchmark.fault_parts.lies import FAULTS
-from benchmark.fault_parts.runs import LAWS, Outcome, concerns, findings, run
+from benchmark.fault_parts.runs import IN_THIS_PROCESS, LAWS, Outcome, concerns, findings, run
 from benchmark.sections import DOCS, write_section
 
 #: Rates of the matrix, Hz: in this process, with nodes in lock step, and in real time.
@@ -104,7 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = [word for word in arguments or sys.argv[1:] if word != '--processes']
     cells = [(fault, arm, law, rate)
              for fault, arm, law in product(options.fault, options.arm, options.law)
-             if concerns(fault, law)
+             if concerns(fault, law) and not (options.processes and law in IN_THIS_PROCESS)
              for rate in options.rate or (RATES if not options.processes else REAL_TIME_RATES
                                           if FAULTS[fault][0].needs_real_time else NODE_RATES)]
     outcomes: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))

@@ -15,11 +15,13 @@ from benchmark.fault_parts.arm import ARMS, StandIn, load_arm
 from benchmark.fault_parts.lies import FAULTS, Fault, Reading
 from robot_dynamics.control import (
     AdaptiveController,
+    CartesianImpedanceController,
     ComputedTorqueController,
     ControlSession,
     FeedforwardLQController,
     GuidingController,
     HandGuidingSession,
+    ImpedanceSession,
     PDGravityController,
     SessionSettings,
 )
@@ -27,12 +29,23 @@ from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.rotation import quaternion_of_rotation
 
 LAWS: dict[str, Callable[..., Any]] = {
     'adaptive': AdaptiveController, 'computed_torque': ComputedTorqueController,
     'feedforward_lq': FeedforwardLQController, 'pd_gravity': PDGravityController,
-    'gravity': GuidingController,
+    'gravity': GuidingController, 'cartesian_impedance': CartesianImpedanceController,
 }
+#: Sessions of the laws that follow no joint reference: what holds such an arm is no fault.
+GUIDED = {'gravity': HandGuidingSession, 'cartesian_impedance': ImpedanceSession}
+#: Latest times to safe of some laws, s. A frozen encoder of an arm that is guided by hand shows in
+#: nothing but its speed, and that of an arm held by a spring when its force has grown. An end
+#: effector as slow as by default shows a wrong speed later.
+DEADLINES = {('joint frozen', 'gravity'): math.inf, ('joint frozen briefly', 'gravity'): math.inf,
+             ('joint frozen', 'cartesian_impedance'): 0.8,
+             ('velocity zero', 'cartesian_impedance'): 0.4}
+#: Laws whose goals are given to them in this process only.
+IN_THIS_PROCESS = ('cartesian_impedance',)
 #: Largest speed of the reference over the speed limits, and its frequency in Hz.
 REFERENCE_SHARE, FREQUENCY = 0.28, 0.4
 #: Effort of a hand over the limit of its joint, and its phase when guiding begins, in turns.
@@ -71,19 +84,19 @@ class Outcome:
 
 
 def concerns(fault: str, law: str) -> bool:
-    """Whether a fault means anything to a law: an arm guided by hand follows no reference."""
-    return law != 'gravity' or fault not in ('brake stuck', 'brake stuck briefly', 'arm stopped')
+    """Whether a fault means anything to a law: a guided arm follows no joint reference."""
+    return law not in GUIDED \
+        or fault not in ('brake stuck', 'brake stuck briefly', 'arm stopped')
 
 
 def findings(fault: str, law: str, rate: float, outcome: Outcome) -> list[str]:
     """What an outcome has that must not be, in words."""
     kind, found = FAULTS[fault][0], []
-    # A frozen encoder of an arm that is guided by hand shows in nothing but its speed.
-    is_unseen = (fault, law) == ('joint frozen', 'gravity')
+    deadline = DEADLINES.get((fault, law), kind.deadline)
     # A timeout and a message about the mode are seen one or two periods later.
     margin = 2.0 / rate + (REAL_TIME_MARGIN if kind.needs_real_time else 0.0)
-    if not is_unseen and outcome.time_to_safe > kind.deadline + margin:
-        found.append(f'safe after {outcome.time_to_safe:.3f} s, {kind.deadline:g} s at most')
+    if outcome.time_to_safe > deadline + margin:
+        found.append(f'safe after {outcome.time_to_safe:.3f} s, {deadline:g} s at most')
     if kind.needs_brakes:
         return found
     if outcome.peak > LARGEST_PEAK:
@@ -126,7 +139,7 @@ class FaultBench:
     def __init__(self, arm: str, law: str, rate: float):
         _, flange, pose, self.joint = ARMS[arm]
         self.model, self.period = load_arm(arm), 1.0 / rate
-        self.q, self.guided = np.array(pose), law == 'gravity'
+        self.q, self.by_hand = np.array(pose), law == 'gravity'
         self.arm = StandIn(self.model, flange, self.q)
         self.limit = self.model.limits.velocity
         self.time = 0.0
@@ -172,7 +185,7 @@ class FaultBench:
         for seconds, effort in self.answers(states):
             self.effort = effort
             acting = None if self.effort is None else fault.act(now, self.effort)
-            if self.mode is Mode.GUIDED:
+            if self.by_hand and self.mode is Mode.GUIDED:
                 # A hand pushes to and fro.
                 self._guided_since = now if self._guided_since is None else self._guided_since
                 push = math.sin(2.0 * math.pi * (PUSH_PHASE + FREQUENCY * (
@@ -190,7 +203,7 @@ class FaultBench:
             self.cycle(nothing)
         if not self.mode.follows:
             raise NotTrackingError(f'not tracking: {self.reason}')
-        if not self.guided:
+        if not self.by_hand:
             self.follow(reference_points(self.model, self.q))
 
 
@@ -200,8 +213,10 @@ class Bench(FaultBench):
     def __init__(self, arm: str, law: str, rate: float, **options: Any):
         super().__init__(arm, law, rate)
         self.law = LAWS[law](self.model, period=self.period, **options)
-        kind = HandGuidingSession if self.guided else ControlSession
-        self.session = kind(self.model, self.law, SessionSettings(period=self.period))
+        self.session = GUIDED.get(law, ControlSession)(
+            self.model, self.law, SessionSettings(period=self.period))
+        self._path: list[TrajectoryPoint] = []
+        self._led = 0.0
 
     @property
     def mode(self) -> Mode:
@@ -214,12 +229,22 @@ class Bench(FaultBench):
         return self.session.reason
 
     def follow(self, points: list[TrajectoryPoint]) -> None:
-        """Give the session a reference."""
-        self.session.accept_trajectory(self.model.joint_names, points)
+        """Give the session a reference, or lead its end effector along it by poses."""
+        if self.mode is Mode.GUIDED:
+            self._path = points[::-1]
+        else:
+            self.session.accept_trajectory(self.model.joint_names, points)
 
     def answers(self, states: list[Reading]) -> Iterator[tuple[float, FloatArray | None]]:
         """Effort of the session, for the whole period."""
         session, now, command = self.session, self.time + 1.0, None
+        if self._path:
+            point = self._path[-1]
+            self._led += self.period
+            if self._led >= point.time_from_start:
+                pose = self.law.model.empty.forward_kinematics(point.positions, self.law.link)
+                self.law.setpoint.follow_pose(pose[:3, 3], quaternion_of_rotation(pose[:3, :3]))
+                self._path.pop()
         for state in states:
             answer = session.on_joint_state(now, state.stamp + 1.0, self.model.joint_names,
                                             state.q, state.v, state.effort)

@@ -19,14 +19,16 @@ from typing import TYPE_CHECKING
 
 from robot_dynamics.lazy import lazy_names
 
-__all__ = ['AdaptationGains', 'AdaptiveController', 'Cause', 'Circle', 'ComputedTorqueController',
-           'ControlSession', 'EffortKind', 'EffortLimiter', 'ElasticPDController',
-           'ElasticSession', 'FastestStop', 'FaultDetector', 'FeedbackDesign', 'FeedbackGains',
-           'FeedforwardLQController', 'FourierSeries', 'GuidingController', 'GuidingSettings',
-           'HandGuidingSession', 'Hold', 'JointBounds', 'JointGains', 'JointStateMonitor', 'Line',
-           'LoadedModel', 'Mode', 'MomentumObserver', 'PDGravityController', 'PartialKnowledge',
-           'Payload', 'PointToPoint', 'Repeat', 'ReportedEffort', 'Schedule', 'Sequence',
-           'SessionSettings', 'StartGate', 'StopMotion', 'TipMotion', 'TipTask', 'TorqueTerms',
+__all__ = ['AdaptationGains', 'AdaptiveController', 'CartesianImpedanceController', 'Cause',
+           'Circle', 'ComputedTorqueController', 'ControlSession', 'EffortKind', 'EffortLimiter',
+           'ElasticPDController', 'ElasticSession', 'FastestStop', 'FaultDetector',
+           'FeedbackDesign', 'FeedbackGains', 'FeedforwardLQController', 'FourierSeries',
+           'GuidingController', 'GuidingSettings', 'HandGuidingSession', 'Hold', 'Impedance',
+           'ImpedanceSession', 'ImpedanceSettings', 'JointBounds', 'JointGains',
+           'JointStateMonitor', 'Line', 'LoadedModel', 'Mode', 'MomentumObserver',
+           'PDGravityController', 'PartialKnowledge', 'Payload', 'PointToPoint', 'PoseSetpoint',
+           'Repeat', 'ReportedEffort', 'Schedule', 'Sequence', 'SessionSettings',
+           'SetpointLimits', 'StartGate', 'StopMotion', 'TipMotion', 'TipTask', 'TorqueTerms',
            'TrackingController', 'TrajectoryBuffer', 'TrajectoryPoint', 'bounded_acceleration',
            'end_effector_acceleration', 'exciting_fourier', 'loop_report', 'motor_motion',
            'through_poses']
@@ -39,9 +41,14 @@ if TYPE_CHECKING:
     from robot_dynamics.control.feedback.linear_feedback import JointGains
     from robot_dynamics.control.feedback.loaded_model import LoadedModel, Payload
     from robot_dynamics.control.feedback.protocol import TrackingController
+    from robot_dynamics.control.laws.cartesian_impedance import (
+        CartesianImpedanceController,
+        ImpedanceSettings,
+    )
     from robot_dynamics.control.laws.elastic_pd import ElasticPDController, motor_motion
     from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
     from robot_dynamics.control.laws.guiding import GuidingController, GuidingSettings
+    from robot_dynamics.control.laws.impedance import Impedance
     from robot_dynamics.control.laws.model_based import (
         ComputedTorqueController,
         PDGravityController,
@@ -52,6 +59,7 @@ if TYPE_CHECKING:
         bounded_acceleration,
         end_effector_acceleration,
     )
+    from robot_dynamics.control.motion.pose_setpoint import PoseSetpoint, SetpointLimits
     from robot_dynamics.control.motion.references import (
         FourierSeries,
         Hold,
@@ -71,7 +79,7 @@ if TYPE_CHECKING:
     from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
     from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint
     from robot_dynamics.control.session.elastic_session import ElasticSession
-    from robot_dynamics.control.session.hand_guiding import HandGuidingSession
+    from robot_dynamics.control.session.hand_guiding import HandGuidingSession, ImpedanceSession
     from robot_dynamics.control.session.limits import EffortLimiter
     from robot_dynamics.control.session.modes import Cause, Mode
     from robot_dynamics.control.session.session import ControlSession, SessionSettings

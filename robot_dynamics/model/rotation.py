@@ -93,6 +93,23 @@ def rotation_of_quaternion(quaternion: ArrayLike) -> FloatArray:
     ])
 
 
+def quaternion_of_rotation(rotation: FloatArray) -> FloatArray:
+    """Unit quaternion x y z w of a rotation matrix, w >= 0.
+
+    The row of the outer product of the quaternion with itself that has the largest diagonal (S. W.
+    Shepperd, "Quaternion from rotation matrix", Journal of Guidance and Control 1(3), 1978).
+    """
+    R = rotation
+    x, y, z = np.diagonal(R)
+    rows = np.array([
+        [1.0 + x - y - z, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[2, 1] - R[1, 2]],
+        [R[0, 1] + R[1, 0], 1.0 - x + y - z, R[1, 2] + R[2, 1], R[0, 2] - R[2, 0]],
+        [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1.0 - x - y + z, R[1, 0] - R[0, 1]],
+        [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], 1.0 + x + y + z]])
+    row = unit(rows[int(np.argmax(np.diagonal(rows)))])
+    return -row if row[3] < 0.0 else row
+
+
 def unit(quaternion: FloatArray) -> FloatArray:
     """Quaternion divided by its length."""
     return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)

@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import DimensionError
-from robot_dynamics.model.rotation import rotation_from_rpy, rpy_from_rotation
+from robot_dynamics.model.rotation import (
+    quaternion_of_rotation,
+    rotation_from_rpy,
+    rotation_of_quaternion,
+    rpy_from_rotation,
+)
 
 angles = st.floats(-10.0, 10.0)
 # On, next to and far from gimbal lock.
@@ -48,3 +53,12 @@ def test_no_rotation_is_exactly_zero():
 def test_wrong_shape_is_refused(call):
     with pytest.raises(DimensionError, match='must have shape'):
         call()
+
+
+@settings(deadline=None)
+@given(angles, angles, angles)
+def test_quaternion_gives_the_matrix_back(roll, pitch, yaw):
+    R = rotation_from_rpy([roll, pitch, yaw])
+    quaternion = quaternion_of_rotation(R)
+    assert quaternion[3] >= 0.0
+    np.testing.assert_allclose(rotation_of_quaternion(quaternion), R, atol=1e-14)

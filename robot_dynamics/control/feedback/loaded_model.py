@@ -141,8 +141,13 @@ class LoadedModel:
 
         For feedback: see `robot_dynamics.control.laws.model_based`.
         """
-        mass, _, gravity = self.empty.matrices(q, self._still)
-        return mass, self.gravity_torque(q) if self.is_loaded else gravity
+        mass, _, gravity = self.matrices(q, self._still)
+        return mass, gravity
+
+    def matrices(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mass and Christoffel matrix without payload, and gravity with it, new arrays."""
+        mass, coriolis, gravity = self.empty.matrices(q, v)
+        return mass, coriolis, self.gravity_torque(q) if self.is_loaded else gravity
 
     def _between(self, equation: Callable[[Dynamics], FloatArray]) -> FloatArray:
         """Value of an equation, interpolated during a change of the payload."""

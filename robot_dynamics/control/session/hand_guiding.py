@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control session of an arm that is guided by hand and follows no reference."""
+"""Control sessions of an arm that is guided, by hand or by poses, and follows no reference."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class HandGuidingSession(ControlSession):
     'holding'
     """
 
+    #: What guides the arm, in words.
+    guide = 'hand'
+
     def halt(self) -> str:
         """Stop as fast as the acceleration bounds allow, then hold; return what happens."""
         if self.mode is not Mode.GUIDED:
@@ -56,7 +59,7 @@ class HandGuidingSession(ControlSession):
                           stamp: float | None = None, *, partial: bool = False) -> float:
         """Reject a trajectory: no reference is followed."""
         self.counts['trajectories_refused'] += 1
-        raise TrajectoryError('cannot be followed by an arm that is guided by hand',
+        raise TrajectoryError(f'cannot be followed by an arm that is guided by {self.guide}',
                               subject='trajectory',
                               remedy='switch to a controller that follows references')
 
@@ -74,7 +77,7 @@ class HandGuidingSession(ControlSession):
             self._begin_guiding()
 
     def _begin_guiding(self) -> None:
-        self.mode, self.reason = Mode.GUIDED, 'the arm follows the hand'
+        self.mode, self.reason = Mode.GUIDED, f'the arm follows the {self.guide}'
 
     def _begin_halt(self) -> float:
         """Begin the stop at the measured pose and speed."""
@@ -95,3 +98,27 @@ class HandGuidingSession(ControlSession):
         return self._command_gate.send(
             np.array(self.controller.holding_effort(monitor.q, monitor.v, self.q_d)), dt,
             self._stamp)
+
+
+class ImpedanceSession(HandGuidingSession):
+    """A session of an arm that is held by a spring of its end effector, and follows its poses.
+
+    A contact may hold any joint, so that joints need not follow anything. A joint of which not a
+    digit changes while others move, and on which the effort grows, has a closed brake or a frozen
+    encoder: its reference moves away by the way of the others, for the supervisor.
+    """
+
+    guide = 'poses of its end effector'
+
+    def _begin_guiding(self) -> None:
+        super()._begin_guiding()
+        self._seen, self._others = self.monitor.q.copy(), np.zeros(self.robot.n)
+
+    def _update_desired_motion(self) -> None:
+        super()._update_desired_motion()
+        if self.mode is Mode.GUIDED:
+            moved = np.abs(self.monitor.q - self._seen)
+            self._others += moved.max()
+            self._others[moved > 0.0] = 0.0
+            self._seen[:] = self.monitor.q
+            np.add(self._seen, self._others, out=self.q_d)

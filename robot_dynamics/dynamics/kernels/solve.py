@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Solution of M X = B by a factorisation.
+"""Solution of M X = B by a factorisation, and eigenvalues of small symmetric matrices.
 
 M = L^T D L with L lower triangular and ones on its diagonal, from the tips to the base:
 Featherstone, "Rigid Body Dynamics Algorithms", section 6.5. D_k is then the inertia moved by joint
 k when all joints beyond it are free. A D_k that is not positive therefore identifies a joint that
 moves no physical inertia.
 
+Eigenvalues are found by cyclic rotations of Jacobi: G. H. Golub and C. F. Van Loan, "Matrix
+Computations", section 8.5.
+
 numba's linear algebra is not used, because it needs SciPy at run time.
 """
+
+import math
 
 import numpy as np
 
@@ -16,6 +21,8 @@ from robot_dynamics.dynamics.kernels.loading import routine
 
 EPSILON = float(np.finfo(np.float64).eps)
 SOLVED = -1
+#: Most sweeps over all pairs; five are enough for six rows.
+SWEEPS = 12
 
 
 @routine
@@ -79,3 +86,43 @@ def substitute_rows(M, B):
         for j in range(k):
             if M[k, j] != 0.0:
                 subtract_row(B, k, M[k, j], j)
+
+
+@routine
+def turn_columns(A, p, q, cosine, sine):
+    """Replace columns p and q by c a_p - s a_q and s a_p + c a_q."""
+    for k in range(A.shape[0]):
+        x, y = A[k, p], A[k, q]
+        A[k, p], A[k, q] = cosine * x - sine * y, sine * x + cosine * y
+
+
+@routine
+def turn_rows(A, p, q, cosine, sine):
+    """Replace rows p and q by c a_p - s a_q and s a_p + c a_q."""
+    for k in range(A.shape[1]):
+        x, y = A[p, k], A[q, k]
+        A[p, k], A[q, k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+@routine
+def diagonalise(A, V):
+    """Overwrite the diagonal of a symmetric A by its eigenvalues, and V by the eigenvectors."""
+    n = A.shape[0]
+    for i in range(n):
+        for j in range(n):
+            V[i, j] = 1.0 if i == j else 0.0
+    for _ in range(SWEEPS):
+        turned = False
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                if abs(A[p, q]) <= EPSILON * math.sqrt(abs(A[p, p] * A[q, q])):
+                    continue
+                turned = True
+                slope = 0.5 * (A[q, q] - A[p, p]) / A[p, q]
+                tangent = math.copysign(1.0, slope) / (abs(slope) + math.hypot(slope, 1.0))
+                cosine = 1.0 / math.hypot(tangent, 1.0)
+                turn_columns(A, p, q, cosine, tangent * cosine)
+                turn_rows(A, p, q, cosine, tangent * cosine)
+                turn_columns(V, p, q, cosine, tangent * cosine)
+        if not turned:
+            return

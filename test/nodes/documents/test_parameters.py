@@ -99,13 +99,16 @@ def test_little_can_change_while_a_node_runs():
     """No topic, joint or limit: another name in here has to be safe at any value, any time.
 
     A payload is checked against what the arm can hold, and goes over smoothly; so are gains,
-    against what was judged. Damping and help against friction have ranges in which an arm stops.
+    against what was judged. Damping and help against friction have ranges in which an arm stops,
+    stiffness and damping of an end effector such in which its loop is stable.
     """
     assert {row.name for name in CONTROLLER_NODES for row in TABLES[name]
             if not row.read_only} == {
         'adapt', 'adapt_after', 'payload.mass', 'payload.com', 'payload.inertia',
         'guiding.damping', 'guiding.friction_help', 'rejected_trajectory',
-        'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness', 'feedback.damping'}
+        'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness', 'feedback.damping',
+        'impedance.stiffness', 'impedance.rotational_stiffness', 'impedance.damping_ratio',
+        'impedance.damping', 'impedance.rotational_damping'}
     assert {row.name for row in TABLES['inverse_dynamics'] if not row.read_only} \
         >= {'regressor_rate'}
 
