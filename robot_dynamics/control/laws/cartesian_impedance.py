@@ -182,8 +182,8 @@ class CartesianImpedanceController(ModelController):
     _user = 'Cartesian impedance'
 
     def __init__(self, robot: Robot, *, settings: ImpedanceSettings | None = None,
-                 link: str = '', feedback: FeedbackGains | JointGains | None = None, period: float = 0.002,
-                 delay: float = 0.001, dynamics: Dynamics | None = None):
+                 link: str = '', feedback: FeedbackGains | JointGains | None = None,
+                 period: float = 0.002, delay: float = 0.001, dynamics: Dynamics | None = None):
         super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
         n = robot.n
         self.settings = ImpedanceSettings() if settings is None else settings
