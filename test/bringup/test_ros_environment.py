@@ -24,12 +24,13 @@ def test_ports_of_the_highest_domain_are_not_ephemeral():
 
 def test_a_domain_is_not_reserved_twice(monkeypatch):
     domains._marks.clear()  # of tests that are over
-    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(91, 95))
+    # Domains that no other process on this machine reserves.
+    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(101, 105))
     taken = {private_domain() for _ in range(3)}
     assert len(taken) == 3
     # Nor is another process.
     code = ('from robot_dynamics.bringup import ros_environment as domains\n'
-            'domains.PRIVATE_DOMAINS = range(91, 95)\n'
+            'domains.PRIVATE_DOMAINS = range(101, 105)\n'
             'print(domains.private_domain())')
     other = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
                            check=True)
@@ -42,13 +43,13 @@ def test_a_domain_is_not_reserved_twice(monkeypatch):
 
 @pytest.mark.parametrize('participant', [0, 3])
 def test_a_domain_with_a_participant_is_in_use(monkeypatch, participant):
-    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(95, 96))
+    monkeypatch.setattr(domains, 'PRIVATE_DOMAINS', range(105, 106))
     monkeypatch.setattr(domains, '_marks', domains.deque(maxlen=1))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
-        listener.bind(('127.0.0.1', 7400 + 250 * 95 + 10 + 2 * participant))
+        listener.bind(('127.0.0.1', 7400 + 250 * 105 + 10 + 2 * participant))
         with pytest.raises(BringupError):
             private_domain()
-    assert private_domain() == 95
+    assert private_domain() == 105
 
 
 def test_a_real_node_is_seen(monkeypatch):
