@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Motion of an arm behind an effort controller when its controller ends: ``--help``.
+"""Motion of an arm behind an effort controller when what commands it ends.
 
-A stand-in for ros2_control forwards the last command at 250 Hz forever, as
-forward_command_controller does, while it is active. The simulated arm carries 2 kg that the model
-does not have, and brakes some time after commands have ended. Needs controller_manager_msgs.
+    python benchmark/driver_stops.py [--runs 5] [--rate 500] [--priority 50] [--write]
+        [--plugin CLASS]
+
+arm7 carries 2 kg that its model does not have, and follows a reference. The system is that of
+``robot-dynamics up --hardware``. `--write` puts medians into docs/hardware.md.
+
+By default a stand-in takes the efforts. Its services and messages are those of ros2_control, and
+it applies the last efforts forever, as forward_command_controller does. With `--plugin`, it is the
+real controller manager of the ROS paths with its spawner. The plugin is a `SystemInterface` that
+simulates an arm. Its parameters are mjcf (a file), brakes (true or false), brake_delay (s) and
+brake_rate (1/s); without brakes, something holds the arm until it is under control for the first
+time. Needs controller_manager_msgs.
+
+Motion counts from the end or, where the controller goes on after that, from its last command.
 """
 
 from __future__ import annotations
@@ -11,76 +22,191 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import rclpy
+import yaml
 from controller_manager_msgs.msg import ControllerState
 from controller_manager_msgs.srv import ListControllers, SwitchController
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
+from benchmark.sections import DOCS, write_section
+from robot_dynamics.bringup.hardware import load_hardware
+from robot_dynamics.bringup.launching.actions import find_package
 from robot_dynamics.bringup.processes import child_environment
+from robot_dynamics.model.modify import with_payload
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.shipped import shipped_robots
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.simulation.drive import CATCH_RATE
+from robot_dynamics.simulation.mjcf import robot_to_mjcf
 
-RATE, WATCHED = 250.0, 1.0
+SECTION = 'ends of a controller'
 NAMES = [f'joint{k}' for k in range(1, 8)]
+POSE = [0.1, 0.2, 0.3, -1.5, 0.0, 1.5, 0.0]
 CONTROLLER = 'pd_gravity_controller'
-#: Title, signal to the controller or None for its deactivation, guard, and whether the controller
-#: deactivates the effort controller.
-CASES = (
-    ('Ctrl-C', signal.SIGINT, True, True),
-    ('`ros2 lifecycle set deactivate`', None, True, True),
-    ('kill -9', signal.SIGKILL, True, True),
-    ('hangs (SIGSTOP)', signal.SIGSTOP, True, True),
-    ('Ctrl-C, without guard', signal.SIGINT, False, True),
-    ('kill -9, without guard', signal.SIGKILL, False, True),
-    ('Ctrl-C, without guard, `deactivate_effort_controller: false`', signal.SIGINT, False, False),
-)
+PAYLOAD = 2.0
+#: Time from the end of effort control to the brakes, and how long the arm is watched. s.
+BRAKE_DELAY, WATCHED = 0.02, 1.0
+#: Speed of the fastest joint when its controller ends, from and to. rad/s.
+SLOWEST, FASTEST = 0.4, 0.65
+#: Silence that shows the end of commands, and the longest wait for it. s.
+SILENT, LONGEST_END = 0.3, 15.0
+TRIES = 6
+CONTROLLERS = Path(__file__).resolve().parent.parent / 'config' / 'controllers_effort.yaml'
 
 
-def forward() -> None:
-    """Run the stand-in for ros2_control."""
+@dataclass
+class Processes:
+    """Processes of a run, with a real-time priority where one is given."""
+
+    environment: dict[str, str]
+    priority: int
+    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start one in a session of its own."""
+        words = ['chrt', '-f', str(self.priority), *command] if self.priority else command
+        self.running.append(subprocess.Popen(
+            words, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True))
+        return self.running[-1]
+
+    def run(self, *command: str) -> None:
+        """Run one to its end."""
+        if self.start(*command).wait(60.0):
+            raise RuntimeError(f'{" ".join(command)} failed')
+
+    def close(self) -> None:
+        """End every process and its descendants."""
+        for process in reversed(self.running):
+            for pid in [*descendants(process.pid), process.pid]:
+                send(pid, signal.SIGKILL)
+            process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids of the descendants of a process."""
+    path = Path(f'/proc/{pid}/task/{pid}/children')
+    children = [int(child) for child in path.read_text().split()] if path.exists() else []
+    return [each for child in children for each in (child, *descendants(child))]
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process that may have ended."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def start_stand_in(processes: Processes, options: argparse.Namespace, *, brakes: bool,
+                   folder: Path) -> None:
+    """Start the stand-in for ros2_control, and the simulated arm."""
+    processes.start(sys.executable, __file__, '--forward', str(options.rate), str(int(brakes)))
+    parameters = {'robot': 'arm7', 'spin': 'waitset', 'rate': options.rate,
+                  'command_topic': 'drive/commands', 'hold_time': BRAKE_DELAY if brakes else 60.0,
+                  'release_time': 0.02, 'payload_mass': PAYLOAD, 'initial_position': POSE,
+                  'publish_description': True}
+    words = [word for name, value in parameters.items()
+             for word in ('-p', f'{name}:={str(value).lower() if value is True else value}')]
+    processes.start(sys.executable, '-m', 'robot_dynamics.nodes.simulated_arm', '--ros-args',
+                    *words)
+
+
+def start_manager(processes: Processes, options: argparse.Namespace, *, brakes: bool,
+                  folder: Path) -> None:
+    """Start the controller manager and its controllers, as docs/hardware.md does."""
+    share = find_package('controller_manager')
+    if share is None:
+        raise SystemExit('controller_manager is not on the ROS paths')
+    programs = share.parents[1] / 'lib' / 'controller_manager'
+    (folder / 'controllers.yaml').write_text(CONTROLLERS.read_text().replace(
+        'update_rate: 500 ', f'update_rate: {options.rate:.0f} '))
+    parameters = ['--params-file', str(folder / 'controllers.yaml')]
+    processes.start(str(programs / 'ros2_control_node'), '--ros-args', *parameters)
+    processes.run(str(programs / 'spawner'), 'joint_state_broadcaster')
+    processes.run(str(programs / 'spawner'), 'effort_controller', '--inactive', '--param-file',
+                  parameters[1])
+
+
+def plant_urdf(plugin: str, folder: Path, *, brakes: bool) -> str:
+    """Description of arm7 with a plant that carries the payload."""
+    arm = Robot.from_urdf('arm7')
+    mjcf = folder / 'arm.xml'
+    mjcf.write_text(robot_to_mjcf(with_payload(arm, PAYLOAD, [0.0, 0.0, 0.0]),
+                                  joint_limits=False))
+    root = ET.fromstring(shipped_robots()['arm7'].read_text())
+    system = ET.SubElement(root, 'ros2_control', name='arm', type='system')
+    hardware = ET.SubElement(system, 'hardware')
+    ET.SubElement(hardware, 'plugin').text = plugin
+    for name, value in {'mjcf': mjcf, 'brakes': str(brakes).lower(), 'brake_delay': BRAKE_DELAY,
+                        'brake_rate': CATCH_RATE}.items():
+        ET.SubElement(hardware, 'param', name=name).text = str(value)
+    for name, position in zip(NAMES, POSE, strict=True):
+        joint = ET.SubElement(system, 'joint', name=name)
+        ET.SubElement(joint, 'param', name='initial').text = str(position)
+        ET.SubElement(joint, 'command_interface', name='effort')
+        for state in ('position', 'velocity', 'effort'):
+            ET.SubElement(joint, 'state_interface', name=state)
+    return ET.tostring(root, encoding='unicode')
+
+
+def forward(rate: float, has_brakes: bool) -> None:
+    """Run the stand-in: without brakes, an arm that is not under control gets no effort."""
     rclpy.init()
     manager, controller = Node('controller_manager'), Node('effort_controller')
     controller.declare_parameter('joints', NAMES)
-    state, last = 'active', None
+    state, last = 'inactive', None
     output = controller.create_publisher(Float64MultiArray, '/drive/commands', qos.command())
+    nothing = Float64MultiArray(data=[0.0] * len(NAMES))
 
     def on_command(message: Float64MultiArray) -> None:
         nonlocal last
-        last = message
+        if state == 'active':
+            last = message
 
-    def on_list(request: ListControllers.Request, response: ListControllers.Response
-                ) -> ListControllers.Response:
+    def on_list(request: Any, response: Any) -> Any:
         response.controller = [ControllerState(
             name='effort_controller', state=state,
             type='forward_command_controller/ForwardCommandController',
-            claimed_interfaces=[f'{name}/effort' for name in NAMES])]
+            claimed_interfaces=[f'{name}/effort' for name in NAMES] if state == 'active' else [])]
         return response
 
-    def on_switch(request: SwitchController.Request, response: SwitchController.Response
-                  ) -> SwitchController.Response:
+    def on_switch(request: Any, response: Any) -> Any:
         nonlocal state, last
-        if 'effort_controller' in request.deactivate_controllers:
-            state, last = 'inactive', None
+        if 'effort_controller' in request.deactivate_controllers and state == 'active':
+            state, last = 'inactive', None if has_brakes else nothing
+        if 'effort_controller' in request.activate_controllers:
+            state, last = 'active', None
         response.ok = True
         return response
 
     def on_tick() -> None:
-        if state == 'active' and last is not None:
+        if last is not None:
             output.publish(last)
 
     controller.create_subscription(Float64MultiArray, '~/commands', on_command, qos.command())
     manager.create_service(ListControllers, '~/list_controllers', on_list)
     manager.create_service(SwitchController, '~/switch_controller', on_switch)
-    manager.create_timer(1.0 / RATE, on_tick)
+    manager.create_timer(1.0 / rate, on_tick)
     executor = SingleThreadedExecutor()
     executor.add_node(manager)
     executor.add_node(controller)
@@ -88,46 +214,45 @@ def forward() -> None:
 
 
 class Bench:
-    """The processes of one case, and what joint states show."""
+    """The processes of one run, and what joint states show."""
 
-    def __init__(self, guard: bool, deactivates: bool, silence: float,
-                 brakes: float):
-        self.environment = child_environment()
-        os.environ.update(self.environment)
+    def __init__(self, options: argparse.Namespace, folder: Path, *, brakes: bool):
+        self.processes = Processes(child_environment(), options.priority)
+        os.environ.update(self.processes.environment)
         rclpy.init()
-        self.node = Node('observer')
+        # Hidden, so that it is not taken for the effort controller.
+        self.node = Node('_observer')
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
         self.states: list[tuple[float, np.ndarray, np.ndarray]] = []
         self.mode = ''
+        self.last_command = 0.0
+        self.node.create_subscription(Float64MultiArray, 'effort_controller/commands',
+                                      self._on_command, qos.command())
         self.node.create_subscription(
             JointState, 'joint_states', self._on_state,
             QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT))
         self.node.create_subscription(String, f'{CONTROLLER}/mode', self._on_mode, qos.latched())
-        common = ['robot:=arm7', 'spin:=waitset']
-        self.running = [self._start([__file__, '--forward'])]
-        self._node('simulated_arm', *common, f'rate:={RATE}', 'command_topic:=drive/commands',
-                   f'hold_time:={brakes}', 'release_time:=0.1', 'payload_mass:=2.0')
-        self.controller = self._node(
-            CONTROLLER, *common, f'rate:={RATE}', 'effort_kind:=none', 'resume_after:=100',
-            f'deactivate_effort_controller:={str(deactivates).lower()}')
-        if guard:
-            self._node('command_guard', 'spin:=waitset', f'silence:={silence}')
-        self._node('reference', 'robot:=arm7')
-
-    def _start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, *arguments], env=self.environment,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def _node(self, name: str, *parameters: str) -> subprocess.Popen[bytes]:
-        options = [word for value in parameters for word in ('-p', value)]
-        self.running.append(self._start(['-m', f'robot_dynamics.nodes.{name}', '--ros-args',
-                                         *options]))
-        return self.running[-1]
+        if options.plugin:
+            description = self.node.create_publisher(String, 'robot_description', qos.latched())
+            description.publish(String(data=plant_urdf(options.plugin, folder, brakes=brakes)))
+            thread = start_manager
+        else:
+            thread = start_stand_in
+        thread(self.processes, options, brakes=brakes, folder=folder)
+        self.launch = self.processes.start(
+            sys.executable, '-m', 'robot_dynamics.bringup.cli', 'up', '--hardware',
+            str(settings(options, folder)), '--robot', 'arm7', '--controller', 'pd_gravity',
+            '--reference', 'fourier')
 
     def _on_state(self, message: JointState) -> None:
-        self.states.append((time.monotonic(), np.array(message.position),
-                            np.array(message.velocity)))
+        order = [message.name.index(name) for name in NAMES]
+        stamp = message.header.stamp
+        self.states.append((stamp.sec + 1e-9 * stamp.nanosec, np.array(message.position)[order],
+                            np.array(message.velocity)[order]))
+
+    def _on_command(self, message: Float64MultiArray) -> None:
+        self.last_command = time.time()
 
     def _on_mode(self, message: String) -> None:
         self.mode = message.data
@@ -141,81 +266,179 @@ class Bench:
             self.executor.spin_once(timeout_sec=0.02)
         return True
 
-    def motion(self, number: signal.Signals | None) -> tuple[float, float, float]:
-        """Speed at the end of the controller, largest distance from there, and peak speed."""
-        if not self.wait(120.0, lambda: self.mode == 'tracking'):
-            raise SystemExit(f'{CONTROLLER} does not track: {self.mode}')
-        # The reference begins, and moves.
-        self.wait(6.0)
-        if not self.wait(60.0, lambda: self.mode == 'tracking' and bool(
-                np.abs(self.states[-1][2]).max() > 0.5)):
-            raise SystemExit(f'{CONTROLLER} does not move: {self.mode}')
-        begin = time.monotonic()
-        if number is None:
-            self._start(['-c', DEACTIVATE])
-            self.wait(10.0, lambda: self.mode == 'stopped')
-            # The controller publishes this mode last.
-            begin = time.monotonic() - 0.05
-        else:
-            self.controller.send_signal(number)
-        self.wait(WATCHED)
-        first = next(k for k, (at, _, _) in enumerate(self.states) if at >= begin)
+    def call(self, kind: type, name: str, request: Any, seconds: float = 20.0) -> Any:
+        """Answer of a service."""
+        client = self.node.create_client(kind, name)
+        if not self.wait(seconds, client.service_is_ready):
+            raise RuntimeError(f'{name} does not exist')
+        future = client.call_async(request)
+        self.wait(seconds, future.done)
+        return future.result()
+
+    def activate(self) -> None:
+        """Activate the effort controller."""
+        self.call(SwitchController, 'controller_manager/switch_controller',
+                  SwitchController.Request(activate_controllers=['effort_controller'],
+                                           strictness=SwitchController.Request.STRICT))
+
+    def pid(self, name: str) -> int:
+        """Process id of a node of the launch."""
+        for pid in descendants(self.launch.pid):
+            command = Path(f'/proc/{pid}/cmdline')
+            if command.exists() and f'robot_dynamics.nodes.{name}' in command.read_text():
+                return pid
+        raise RuntimeError(f'{name} does not run')
+
+    def motion(self, end: Callable[[Bench], None]) -> tuple[float, float, float]:
+        """Speed at the end, largest distance from there, and peak speed."""
+        if not self.wait(90.0, lambda: self.mode == 'holding'):
+            raise RuntimeError(f'it does not hold: {self.mode}')
+        self.wait(0.5)
+        self.activate()
+
+        def moves() -> bool:
+            if self.mode == 'safe':
+                raise RuntimeError('it went safe on a machine with other load')
+            return self.mode == 'tracking' and bool(
+                SLOWEST < np.abs(self.states[-1][2]).max() < FASTEST)
+
+        for _ in range(2):  # The reference begins, and moves.
+            if not self.wait(20.0, moves):
+                raise RuntimeError(f'it does not move: {self.mode}')
+            self.wait(0.3)
+        if not self.wait(20.0, moves):
+            raise RuntimeError(f'it does not move: {self.mode}')
+        begin = time.time()
+        end(self)
+        self.wait(LONGEST_END, lambda: time.time() - self.last_command > SILENT)
+        begin = max(begin, self.last_command)
+        if not self.wait(10.0, lambda: self.states[-1][0] > begin + WATCHED):
+            raise RuntimeError('joint states have ended')
+        times = np.array([each[0] for each in self.states])
+        first, last = np.searchsorted(times, (begin, begin + WATCHED))
         _, position, velocity = self.states[first]
-        after = self.states[first:]
+        after = self.states[first:last]
         return (float(np.abs(velocity).max()),
                 max(float(np.abs(each[1] - position).max()) for each in after),
                 max(float(np.abs(each[2]).max()) for each in after))
 
     def close(self) -> None:
         """End every process."""
-        for process in reversed(self.running):
-            process.kill()
-            process.wait()
+        self.processes.close()
         self.executor.shutdown()
         self.node.destroy_node()
         rclpy.try_shutdown()
 
 
-DEACTIVATE = f"""
-import rclpy
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
-rclpy.init()
-node = rclpy.create_node('operator')
-client = node.create_client(ChangeState, '{CONTROLLER}/change_state')
-client.wait_for_service(10.0)
-rclpy.spin_once(node, timeout_sec=0.3)
-future = client.call_async(ChangeState.Request(
-    transition=Transition(id=Transition.TRANSITION_DEACTIVATE)))
-rclpy.spin_until_future_complete(node, future, timeout_sec=10.0)
-"""
+def settings(options: argparse.Namespace, folder: Path) -> Path:
+    """File of the hardware ros2_control at the rate of the arm."""
+    parameters: dict[str, dict[str, Any]] = load_hardware('ros2_control')
+    parameters['adaptive_controller'].update(rate=options.rate, spin='waitset')
+    if not options.plugin:
+        # The simulated arm reports efforts that act, also while the stand-in is inactive.
+        parameters['adaptive_controller']['effort_kind'] = 'none'
+    path = folder / 'hardware.yaml'
+    path.write_text(yaml.safe_dump({node: {'ros__parameters': values}
+                                    for node, values in parameters.items()}))
+    return path
+
+
+def kill(*names: str, number: signal.Signals = signal.SIGKILL) -> Callable[[Bench], None]:
+    """Function that sends a signal to nodes of the launch, at once."""
+    def end(bench: Bench) -> None:
+        for pid in [bench.pid(name) for name in names]:
+            send(pid, number)
+    return end
+
+
+def to_launch(number: signal.Signals) -> Callable[[Bench], None]:
+    """Function that sends a signal to the launch."""
+    return lambda bench: send(bench.launch.pid, number)
+
+
+def deactivate(bench: Bench) -> None:
+    """Deactivate our controller by its lifecycle service."""
+    bench.call(ChangeState, f'{CONTROLLER}/change_state', ChangeState.Request(
+        transition=Transition(id=Transition.TRANSITION_DEACTIVATE)))
+
+
+CASES = {
+    'Ctrl-C of the launch': to_launch(signal.SIGINT),
+    '`ros2 lifecycle set ... deactivate`': deactivate,
+    'kill -9 of the controller': kill(CONTROLLER),
+    'the controller hangs (SIGSTOP)': kill(CONTROLLER, number=signal.SIGSTOP),
+    'kill -9 of the launch': to_launch(signal.SIGKILL),
+    'kill -9 of the guard': kill('command_guard'),
+    'kill -9 of controller and guard': kill(CONTROLLER, 'command_guard'),
+}
+
+
+def measure(title: str, options: argparse.Namespace, *, brakes: bool
+            ) -> tuple[float, float, float]:
+    """One run; a system that does not come up on a busy machine is started again."""
+    for attempt in range(TRIES):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = Bench(options, Path(folder), brakes=brakes)
+            try:
+                return bench.motion(CASES[title])
+            except RuntimeError as error:
+                print(f'{title}: {error}', file=sys.stderr, flush=True)
+                if attempt + 1 == TRIES:
+                    raise
+            finally:
+                bench.close()
+    raise AssertionError
+
+
+def table(results: dict[str, dict[bool, list[tuple[float, float, float]]]]) -> str:
+    """Table of medians, and the largest motion in brackets."""
+    lines = ['| end | speed then, rad/s | with brakes: motion within 1 s, rad | peak speed, rad/s '
+             '| without brakes: motion, rad | peak speed, rad/s |',
+             '|---|---:|---:|---:|---:|---:|']
+    for title, runs in results.items():
+        cells = [f'{statistics.median(run[0] for each in runs.values() for run in each):.2f}']
+        for brakes in (True, False):
+            motions = [run[1] for run in runs[brakes]]
+            cells += [f'{statistics.median(motions):.3f} ({max(motions):.3f})',
+                      f'{statistics.median(run[2] for run in runs[brakes]):.2f}']
+        lines.append(f'| {title} | ' + ' | '.join(cells) + ' |')
+    return '\n'.join(lines)
 
 
 def main() -> None:
     """Measure and print the table."""
-    if sys.argv[1:] == ['--forward']:
-        forward()
+    if sys.argv[1:2] == ['--forward']:
+        forward(float(sys.argv[2]), bool(int(sys.argv[3])))
         return
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
-    parser.add_argument('--only', type=int, nargs='+', help='numbers of the cases, from 0')
-    parser.add_argument('--silence', type=float, default=0.03, help='of the guard, s: longer on a '
-                        'machine with other load (default 0.03)')
-    parser.add_argument('--brakes', type=float, default=0.02, help='time from the last command to '
-                        'the brakes, s: longer on a machine with other load (default 0.02)')
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument('--only', nargs='+', choices=CASES, default=list(CASES))
+    parser.add_argument('--runs', type=int, default=5)
+    parser.add_argument('--rate', type=float, default=500.0)
+    parser.add_argument('--priority', type=int, default=0, help='real-time priority of all '
+                        'processes, on a machine with other load; 0 for none')
+    parser.add_argument('--plugin', default='', help='class of the simulated hardware, for the '
+                        'real controller manager')
+    parser.add_argument('--write', action='store_true')
     options = parser.parse_args()
-    lines = ['| end of the controller | fastest joint then, rad/s | motion within 1 s, rad | peak '
-             'speed, rad/s |', '|---|---:|---:|---:|']
-    for number, (title, sent, guard, deactivates) in enumerate(CASES):
-        if options.only and number not in options.only:
-            continue
-        bench = Bench(guard, deactivates, options.silence, options.brakes)
-        try:
-            speed, distance, peak = bench.motion(sent)
-        finally:
-            bench.close()
-        lines.append(f'| {title} | {speed:.2f} | {distance:.3f} | {peak:.2f} |')
-        print(lines[-1], flush=True)
-    print('\n'.join(lines))
+    if options.priority:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(options.priority))
+    results: dict[str, dict[bool, list[tuple[float, float, float]]]] = {}
+    for title in options.only:
+        results[title] = {}
+        for brakes in (True, False):
+            run = partial(measure, title, options, brakes=brakes)
+            results[title][brakes] = [run() for _ in range(options.runs)]
+            print(title, brakes, results[title][brakes], flush=True)
+    text = table(results)
+    print(text)
+    if options.write:
+        arm = f'the real controller manager with the plugin {options.plugin}' \
+            if options.plugin else 'a stand-in for ros2_control with its message types'
+        priority = f' with real-time priority {options.priority}' if options.priority else ''
+        write_section(DOCS / 'hardware.md', SECTION, (
+            f'{text}\n\nBehind {arm}, at {options.rate:g} Hz, all processes{priority}. Medians of '
+            f'{options.runs} runs, the largest motion in brackets. Made by `python '
+            'benchmark/driver_stops.py --write`.'))
 
 
 if __name__ == '__main__':

@@ -374,4 +374,9 @@ def test_a_safe_command_that_fails_stops_the_arm_by_its_driver(make_driver, star
     assert driver.switches[0].deactivated == ['effort_controller']
     # The author is still there, and sends the safe command.
     assert driver.switches[0].publishers == 1
+    # One that is inactive is not deactivated every second.
+    observer.spin(3.0)
+    before = len(driver.switches)
+    observer.spin(2.5)
+    assert len(driver.switches) == before
     assert running.stop()[0] == 0

@@ -319,7 +319,9 @@ class EffortControllerNode(ManagedNode):
 
     def _request_hardware_stop(self, now: float) -> None:
         """Request that the driver stops an arm that the safe command does not stop."""
-        if now - self._stop_asked_at < _STOP_AGAIN:
+        controller = self._driver.controller
+        if now - self._stop_asked_at < _STOP_AGAIN \
+                or (controller is not None and controller.why_inactive()):
             return
         self._stop_asked_at = now
         asked = self._driver.request_stop(self._on_stop_answer)
