@@ -226,7 +226,7 @@ def in_gazebo(gazebo, patient, monkeypatch):
     for name, value in gazebo.environment().items():
         monkeypatch.setenv(name, value)
     return system(include('gazebo', robot='arm7', namespace='left', rate='200', headless='true',
-                          reference='false', hardware=patient))
+                          reference='none', hardware=patient))
 
 
 @pytest.mark.launch(fixture=in_gazebo)

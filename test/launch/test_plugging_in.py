@@ -144,7 +144,7 @@ def test_gazebo_starts_in_order_and_the_arm_is_led(launched, gazebo, patient):
 
 def test_an_arm_that_is_not_led_is_held(launched, gazebo, patient):
     running = launched('gazebo', gazebo.environment(), robot='arm7', namespace='left', rate='200',
-                       reference='false', hardware=patient)
+                       reference='none', hardware=patient)
     running.wait_for('tracking: the arm follows')
     time.sleep(1.0)
     assert '[reference]' not in running.text

@@ -167,12 +167,14 @@ def test_cancel_stops_on_the_path(system):
     assert len(answer.result().goals_canceling) == 1
     status, _, text = system.result(handle)
     assert status == GoalStatus.STATUS_CANCELED and 'at rest' in text
+    # States may still be on their way to here.
+    system.wait(lambda: system.speed() < 0.02)
     q = np.array([system.q(state) for state in system.states])
     along = (q - POSE) @ WAY / (WAY @ WAY)
     assert 0.0 < along[-1] < 0.9
     # The path is a straight line, and every joint stays on it.
     assert np.abs(q - POSE - along[:, None] * WAY).max() < 0.01
-    assert system.speed() < 0.02 and system.is_in('tracking')
+    assert system.is_in('tracking')
     # 0.5 rad/s end within 0.1 s at 10 rad/s^2, and the cancellation within 0.05 s and a delay.
     assert np.abs(np.diff(q, 2, axis=0)).max() * RATE**2 < 25.0
     # From where it rests a new goal is followed.
