@@ -79,7 +79,9 @@ class System:
         self.controller_states = observer.collect(
             JointTrajectoryControllerState, f'{CONTROLLER}/controller_state', DEEP)
         self.arm = start('simulated_arm', robot='arm7', initial_position=POSE.tolist(), rate=RATE)
-        self.controller = start(CONTROLLER, robot='arm7', rate=RATE, **parameters)
+        # As bringup does for a simulated arm: it may stand still while others use the machine.
+        self.controller = start(CONTROLLER, robot='arm7', rate=RATE, resume_after=20,
+                                **parameters)
         self.names = Robot.from_urdf(resolve_robot('arm7')).joint_names
         self.client = ActionClient(observer.node, FollowJointTrajectory,
                                    f'{CONTROLLER}/follow_joint_trajectory')
