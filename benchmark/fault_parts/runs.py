@@ -43,6 +43,7 @@ GUIDED = {'gravity': HandGuidingSession, 'cartesian_impedance': ImpedanceSession
 #: effector as slow as by default shows a wrong speed later.
 DEADLINES = {('joint frozen', 'gravity'): math.inf, ('joint frozen briefly', 'gravity'): math.inf,
              ('joint frozen', 'cartesian_impedance'): 0.8,
+             ('joint frozen briefly', 'cartesian_impedance'): 0.8,
              ('velocity zero', 'cartesian_impedance'): 0.4}
 #: Laws whose goals are given to them in this process only.
 IN_THIS_PROCESS = ('cartesian_impedance',)
