@@ -133,7 +133,7 @@ class MotionSupervisor:
         self.slope, self.speed = np.zeros((2, n))
         self.lies = np.zeros(n, dtype=np.int64)
         self.is_repeated = False
-        self._jumps = np.zeros((2, n))
+        self._jumps = np.zeros((3, n))
         self._lasting_jump = POSITION_JUMP * np.nan_to_num(speed, nan=LEAST_AT_SPEED)
         self._q, self._v, self._difference, self._fast = np.zeros((4, n))
         self._in_row = np.zeros(n, dtype=np.int64)
@@ -168,7 +168,7 @@ class MotionSupervisor:
         dt = stamp - self._stamp
         if not 0.0 < dt < LONGEST_STEP:
             self.begin(q, stamp)
-            self._v[:] = self.slope[:] = v
+            self._v[:] = self.slope[:] = self._jumps[2] = v
             np.abs(v, out=self.speed)
             return None
         self.is_repeated = np.array_equal(q, self._q) and np.array_equal(v, self._v) \
@@ -274,15 +274,17 @@ def compare(q, v, dt, least, q_before, v_before, slope, speed, difference, fast,
     """Update slopes and differences; return the joint that is most inconsistent, or -1.
 
     `fast` is the largest recent speed that both agree on. `jumps` are the largest recent changes
-    of the speed of the position and of the velocity from one state to the next. All are forgotten
-    within the memory. The measurement that jumped is the wrong one.
+    of the speed of the position and of the velocity from one state to the next, and the last speed
+    of the position. All but this are forgotten within the memory. The measurement that jumped is
+    the wrong one.
     """
     keep = math.exp(-dt / MEMORY)
     blend = 1.0 - math.exp(-2.0 * math.pi * SLOPE_CUTOFF * dt)
     worst, joint = 1.0, -1
     for i in range(q.size):
         step = q[i] - q_before[i]
-        jumps[0, i] = max(keep * jumps[0, i], abs(step / dt - slope[i]))
+        jumps[0, i] = max(keep * jumps[0, i], abs(step / dt - jumps[2, i]))
+        jumps[2, i] = step / dt
         jumps[1, i] = max(keep * jumps[1, i], abs(v[i] - v_before[i]))
         slope[i] += blend * (step / dt - slope[i])
         difference[i] = keep * difference[i] + step - 0.5 * (v[i] + v_before[i]) * dt

@@ -60,6 +60,12 @@ def test_without_a_fault_nothing_is_found(law):
     assert bench.session.mode is mode, bench.session.reason
 
 
+def test_a_velocity_that_flips_while_an_arm_accelerates_is_not_put_down_to_the_position(
+        monkeypatch):
+    monkeypatch.setattr('benchmark.fault_parts.runs.PUSH_PHASE', 0.625)
+    judge('arm7', 'gravity', 250.0, 'velocity sign')
+
+
 class Push(Fault):
     """A wrist is pushed far beyond its speed limit."""
 
