@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.bringup.plants import LARGEST_SAG, LARGEST_SHARE, fit_payload, hand, sag
+from robot_dynamics.control.feedback.drives import ROTOR_SHARE
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
@@ -10,11 +11,11 @@ from robot_dynamics.model.shipped import shipped_robots
 PLANT = {'payload_mass': 2.0, 'payload_com': [0.0, 0.0, 0.15], 'mass_scale': 0.8}
 
 
-def tree(parents, mass=1.0):
+def tree(parents, mass=1.0, limit='effort="9"'):
     """A robot of equal links; parents by name, 'base' for none."""
     joints = ''.join(
         f'<joint name="j_{child}" type="revolute"><parent link="{parent}"/><child link="{child}"/>'
-        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>'
+        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" ' + limit + '/></joint>'
         f'<link name="{child}"><inertial><mass value="{mass}"/><inertia ixx="1" iyy="1" izz="1" '
         'ixy="0" ixz="0" iyz="0"/></inertial></link>' for child, parent in parents.items())
     return Robot.from_urdf(f'<robot name="tree"><link name="base"/>{joints}</robot>')
@@ -75,7 +76,8 @@ def test_the_sag_is_what_the_feedback_leaves():
     robot = tree({'a': 'base'}, mass=10.0)
     gains = FeedbackGains()
     plant = {'payload_mass': 2.0, 'payload_com': [0.3, 0.0, 0.0], 'mass_scale': 0.8}
-    expected = 2.0 * 9.81 * 0.3 / (1.0 * gains.bandwidth * gains.error_rate)
+    inertia = 1.0 + ROTOR_SHARE * 9.0
+    expected = 2.0 * 9.81 * 0.3 / (inertia * gains.bandwidth * gains.error_rate)
     assert sag(robot, plant, np.zeros((1, 1))) == pytest.approx(expected)
     # Above the axis there is no lever.
     assert sag(robot, plant, np.full((1, 1), -np.pi / 2)) == pytest.approx(0.0, abs=1e-12)
@@ -85,20 +87,21 @@ def test_the_sag_is_what_the_feedback_leaves():
 
 def test_a_wrist_is_not_pulled_far_away():
     robot = Robot.from_urdf(shipped_robots()['puma560'])
-    # The wrist holds the payload out to the side.
+    # The wrist holds a long payload out to the side.
+    plant = {**PLANT, 'payload_mass': 5.0, 'payload_com': [0.0, 0.0, 0.9]}
     postures = np.array([[0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0]])
-    assert sag(robot, PLANT, postures) > LARGEST_SAG
-    payload = fit_payload(robot, PLANT, postures)
-    assert 0.02 < payload['payload_mass'] < 2.0
-    assert sag(robot, {**PLANT, **payload}, postures) <= LARGEST_SAG
+    assert sag(robot, plant, postures) > LARGEST_SAG
+    payload = fit_payload(robot, plant, postures)
+    assert 0.05 < payload['payload_mass'] < 5.0
+    assert sag(robot, {**plant, **payload}, postures) <= LARGEST_SAG
     heavier = payload['payload_mass'] / 0.8
-    scale = np.cbrt(heavier / 2.0)
-    assert sag(robot, {**PLANT, 'payload_mass': heavier, 'payload_com': [0, 0, 0.15 * scale]},
+    scale = np.cbrt(heavier / 5.0)
+    assert sag(robot, {**plant, 'payload_mass': heavier, 'payload_com': [0, 0, 0.9 * scale]},
                postures) > LARGEST_SAG
 
 
 def test_a_joint_that_moves_no_mass_sags_without_end():
-    robot = tree(ARM)
+    robot = tree(ARM, limit='effort="0"')
     parameters = np.array(robot.inertial_parameters)
     parameters[-1] = 0.0
     assert sag(robot.with_parameters(parameters), PLANT, np.zeros((1, 3))) == np.inf

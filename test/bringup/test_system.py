@@ -92,7 +92,7 @@ def test_standby_controllers_wait_for_being_started():
     assert 'autostart' not in processes['adaptive_controller'].parameters
     assert processes['pd_gravity_controller'].parameters['autostart'] is False
     everybody = by_name(System(controller='gravity', standby='all'))
-    assert len([name for name in everybody if name.endswith('_controller')]) == 5
+    assert len([name for name in everybody if name.endswith('_controller')]) == 6
     assert 'reference' in everybody
     with pytest.raises(BringupError, match='choose among: adaptive, feedforward_lq'):
         System(standby='pd_gravity,none')

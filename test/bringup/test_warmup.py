@@ -35,7 +35,7 @@ def cache(tmp_path):
 def test_nodes_find_all_that_they_ask_for(cache):
     pytest.importorskip('rclpy', reason='ROS 2 (rclpy) is not installed')
     # An elastic arm with its controller, and every other controller waiting for an arm.
-    alone = {'robot': 'planar_2r', 'inverse_dynamics': False, 'reference': False}
+    alone = {'robot': 'planar_2r', 'inverse_dynamics': False, 'reference': 'none'}
     systems = [System(controller='elastic_pd', rate=50.0, **alone),
                *(System(controller=name, plant=NO_PLANT, namespace=name, **alone)
                  for name in SWITCHABLE if not CONTROLLERS[name].is_elastic)]

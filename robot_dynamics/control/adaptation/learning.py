@@ -5,9 +5,8 @@ The update law (`robot_dynamics.control.feedback.gains`) combines the gradient Y
 tracking error, the prediction error of recent samples and the memory of past motion. The estimates
 do not change if the caller disables adaptation, if a time step is too long, if errors are
 implausible, or while the arm is at rest. A step that is not finite or implausibly large is
-rejected. One that is not finite, or large steps for `PATIENCE`, freeze the estimates until they
-are released: after a step of the reference they become plausible again, in an unstable loop they
-do not.
+rejected, and freezes the estimates until they are released. For `PATIENCE` after a step of the
+reference, large steps are rejected without that: errors become plausible again.
 
 *Prediction error.* The mean acceleration over a sampling interval follows from two velocities.
 Y_m is the regressor at the middle of the interval and tau the effort that acted during it. Both
@@ -74,9 +73,9 @@ FADING = 0.5
 MARGIN = 1.5
 # Rows of what is kept of each joint.
 LAST, BEFORE, NOISE, ERROR = range(4)
-#: Time with implausibly large steps that freezes the estimates, and the share of the time with
-#: plausible ones that counts against it. s.
-PATIENCE, FORGIVEN = 0.1, 0.1
+#: Change of a position error from one sample to the next that is a step of the reference, rad or
+#: m; and the time for which large steps of the estimates are its consequence. s.
+REFERENCE_STEP, PATIENCE = 0.1, 0.5
 #: Desired speed below which the arm counts as at rest. rad/s or m/s.
 STILL = 1e-4
 
@@ -86,7 +85,7 @@ class Learning:
 
     `constraints`, shape (k, p), are the known combinations, `rotors`, shape (n,), known rotor
     inertias, kg m^2 or kg. `frozen_reason` is the reason why the last update did not adapt
-    although that was allowed, empty if it did; `is_latched` is True while rejected steps keep
+    although that was allowed, empty if it did; `is_latched` is True while a rejected step keeps
     the estimates frozen until `release`.
     """
 
@@ -107,7 +106,8 @@ class Learning:
             self.memory = _Memory(adaptation, self._weight / inertias, constraints)
         self._rest = RestDetector(gains.rest_after, gains.rest_sliding)
         self.frozen_reason = ''
-        self.is_latched, self._excess = False, 0.0
+        self.is_latched = False
+        self._error, self._patience = np.zeros(self._feedback.e.size), 0.0
 
     def reset(self) -> None:
         """Reset filters and finite differences; keep the estimates."""
@@ -125,7 +125,7 @@ class Learning:
 
     def release(self) -> None:
         """Let the estimates change again after a rejected step."""
-        self.is_latched, self._excess = False, 0.0
+        self.is_latched = False
         self.frozen_reason = ''
 
     def learn(self, q: FloatArray, v: FloatArray, v_d: FloatArray, effort: FloatArray,
@@ -136,6 +136,9 @@ class Learning:
         gradient Yr^T s is changed.
         """
         gains = self.gains
+        stepped = np.abs(self._feedback.e - self._error).max() > REFERENCE_STEP
+        self._error[:] = self._feedback.e
+        self._patience = PATIENCE if stepped else max(self._patience - dt, 0.0)
         if not 0.0 < dt <= gains.longest_step:
             self.prediction.skip(v)
             self._velocity.skip()
@@ -155,9 +158,8 @@ class Learning:
             return
         outcome = self._move(gradient, dt)
         self.frozen_reason = _REFUSALS.get(outcome, '')
-        self._excess = max(self._excess - FORGIVEN * dt, 0.0) \
-            if outcome is StepOutcome.ACCEPTED else self._excess + dt
-        self.is_latched = outcome is StepOutcome.NOT_FINITE or self._excess > PATIENCE
+        self.is_latched = outcome is StepOutcome.NOT_FINITE or (
+            outcome is not StepOutcome.ACCEPTED and self._patience == 0.0)
 
     def _move(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along the gradients, and to the target of the memory."""

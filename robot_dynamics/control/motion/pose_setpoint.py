@@ -71,6 +71,11 @@ class SetpointLimits:
 class PoseSetpoint:
     """A desired pose, its twist and its acceleration.
 
+    Parameters
+    ----------
+    limits : SetpointLimits
+        Limits of its motion.
+
     Attributes
     ----------
     position : ndarray, shape (3,)

@@ -106,6 +106,15 @@ class ImpedanceSession(HandGuidingSession):
     A contact may hold any joint, so that joints need not follow anything. A joint of which not a
     digit changes while others move, and on which the effort grows, has a closed brake or a frozen
     encoder: its reference moves away by the way of the others, for the supervisor.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.control import CartesianImpedanceController, SessionSettings
+    >>> robot = Robot.from_urdf('arm7')
+    >>> law = CartesianImpedanceController(robot)
+    >>> ImpedanceSession(robot, law, SessionSettings(period=0.002)).guide
+    'poses of its end effector'
     """
 
     guide = 'poses of its end effector'

@@ -81,7 +81,8 @@ class Parameter:
             elements = () if value is None else value
             if kind == Type.DOUBLE_ARRAY and isinstance(value, str):
                 elements = _list_in(value)
-            elif kind == Type.DOUBLE_ARRAY and isinstance(value, (int, float)):
+            elif kind == Type.DOUBLE_ARRAY and isinstance(value, (int, float)) \
+                    and not isinstance(value, bool):
                 elements = (value,)
             if isinstance(elements, (str, bytes)) or not isinstance(elements, Collection):
                 raise self._error(f'must be {_TYPE_TEXTS[kind]}, got {shown(value)}')

@@ -4,7 +4,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.learning import PATIENCE
 from robot_dynamics.control.feedback.gains import AdaptationGains, FeedbackGains
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
@@ -204,12 +203,10 @@ def test_nothing_is_learnt_from_an_error_that_is_implausible(arm3):
 
 
 def refuse_a_step(law):
-    """Make the law refuse steps for longer than it bears, with an acceleration no arm has."""
+    """Make the law refuse a step, with an acceleration no arm has."""
     n = law.robot.n
     q = np.full(n, 0.3)
-    for _ in range(round(PATIENCE / 0.002) + 2):
-        law.update(q, np.zeros(n), q + 0.1, np.zeros(n), np.full(n, 1e12), 0.002, adapt=True)
-    assert law.learning.is_latched
+    law.update(q, np.zeros(n), q + 0.05, np.zeros(n), np.full(n, 1e12), 0.002, adapt=True)
 
 
 def test_a_refused_step_freezes_the_estimates_until_they_are_released(arm3):

@@ -19,7 +19,7 @@ TOPICS = Parameter('x', ('a', '/b'), 'Topics.', element=str, topic=True)
 @pytest.mark.parametrize(('row', 'given', 'value'), [
     (NUMBER, 1, 1.0), (NUMBER, 0.5, 0.5), (NUMBER, 2, 2.0), (COUNT, 9, 9), (SWITCH, False, False),
     (LIST, [1, 2], (1.0, 2.0)), (LIST, [1, 2.5], (1.0, 2.5)), (LIST, '[1, 2.5]', (1.0, 2.5)),
-    (LIST, None, ()), (LIST, [], ()), (TEXTS, ['b', 'a'], ('b', 'a'))])
+    (LIST, 1.5, (1.5,)), (LIST, None, ()), (LIST, [], ()), (TEXTS, ['b', 'a'], ('b', 'a'))])
 def test_values_come_in_the_type_of_the_row(row, given, value):
     converted = row.convert(given)
     assert converted == value
@@ -35,7 +35,7 @@ def test_values_come_in_the_type_of_the_row(row, given, value):
     (NUMBER, 2.0001, 'must be within 0.5 to 2 Hz'), (COUNT, 1.0, 'an integer'),
     (COUNT, True, 'an integer'), (COUNT, -1, 'must be within 0 to 9'),
     (SWITCH, 1, 'true or false'),
-    (LIST, 1.0, 'a list of numbers'), (LIST, '1.0', 'a list of numbers'),
+    (LIST, True, 'a list of numbers'), (LIST, '1.0', 'a list of numbers'),
     (LIST, [[1.0]], 'a list of numbers'), (LIST, [1.0, float('inf')], 'must be finite'),
     (LIST, '[1, 4]', 'must be within 0 to 3 N m'), (LIST, '[' * 5000, 'a list of numbers'),
     (LIST, '[2001-99-99]', 'a list of numbers'), (LIST, '[!!int x]', 'a list of numbers'),
