@@ -413,7 +413,8 @@ def test_nothing_is_learnt_while_the_arm_touches_something(controller, arm, obse
     references = observer.node.create_publisher(JointTrajectory, f'{NODE}/reference',
                                                 qos.command())
     # A busy machine tells states late, which is not what this is about.
-    controller(**{'adaptation.longest_step': 0.5})
+    # So slow that half a second is no implausible step of the estimates.
+    controller(**{'adaptation.longest_step': 0.5, 'adaptation.frequency': 20.0})
     track(arm)
 
     def says(wanted: str) -> bool:

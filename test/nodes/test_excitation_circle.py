@@ -76,7 +76,7 @@ def test_a_wrong_arm_is_excited_identified_and_controlled(start, observer, tmp_p
     wrong_urdf = described(tmp_path / 'wrong.urdf', wrong)
     plan = short_plan(tmp_path / 'plan.yaml', wrong)
     recording = tmp_path / 'recording'
-    start('simulated_arm', robot=ARM, rate=RATE, hold_time=0.9, **WAITS)
+    start('simulated_arm', robot=ARM, rate=RATE, hold_time=0.9, rotors=[0.0], **WAITS)
     assert excite(start, wrong_urdf, plan, recording) == ''
 
     found = identify(load_dataset(recording, wrong), wrong, KNOWN)
