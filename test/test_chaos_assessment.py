@@ -273,6 +273,15 @@ def test_the_arm_is_carried_where_it_was_seen_last(records, earlier, count):
     assert len(assess(records, LEARNT, ()).findings) == count
 
 
+@pytest.mark.parametrize(('speed', 'count'), [(0.0, 1), (0.2, 1), (0.5, 0), (2.0, 0)])
+def test_a_moving_arm_is_carried_where_it_comes_to_rest(records, speed, count):
+    """The command carries it at 0.1 rad, and it was seen at 0.06 rad last."""
+    records.estimates = [(LAST, (-4.0,))]
+    records.states[-40:] = [replace(state, position=(0.06 + 1e-9 * speed * (state.time - LAST), 0))
+                            for state in records.states[-40:]]
+    assert len(assess(records, LEARNT, ()).findings) == count
+
+
 def test_bad_states_are_no_sign_of_life(records):
     """They come all the time; whoever answers them is found."""
     bad = [Relayed(time, Belief.BAD, POSE) for time in range(LAST + PERIOD, 1990 * MS, PERIOD)]

@@ -42,6 +42,8 @@ Interval = tuple[int, int]
 _ROUNDING = 1e-12
 #: A safe command carries the arm within this share of each limit.
 _CARRIES = 0.02
+#: Times of even motion after which a braked arm is at rest, at its last speed. ns.
+_BRAKING = (20_000_000, 40_000_000, 80_000_000)
 #: Before a loss that is judged states were good for at least so long. ns.
 _GOOD_BEFORE = 300_000_000
 #: A state is taken up within this, or never; and nothing is learnt for so long after a loss. ns.
@@ -229,14 +231,20 @@ def _assess_safe_effort(requirements: Requirements, records: Records, begin: Rel
 
 
 def _poses(records: Records, begin: Relayed) -> Iterator[Sequence[float]]:
-    """Yield where the arm was last seen.
+    """Yield where the arm was last seen, and where a moving arm comes to rest after that.
 
     A controller that is busy answers the newest state that waits. Where that is a bad one, it
     has not seen the good one before it.
     """
-    for state in reversed(records.states):
-        if begin.time - _SEEN < state.time <= begin.time and state.belief is not Belief.BAD:
-            yield state.position
+    seen = [state for state in reversed(records.states)
+            if begin.time - _SEEN < state.time <= begin.time and state.belief is not Belief.BAD]
+    for state in seen:
+        yield state.position
+    if len(seen) > 1 and seen[0].time > seen[1].time:
+        last = np.array(seen[0].position)
+        speed = (last - seen[1].position) / (seen[0].time - seen[1].time)
+        for time in _BRAKING:
+            yield (last + time * speed).tolist()
 
 
 def _estimates(records: Records, begin: Relayed, end: int) -> Iterator[Sequence[float] | None]:
