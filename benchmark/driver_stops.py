@@ -442,14 +442,15 @@ def main() -> None:
 def write(results: dict[str, dict[bool, list[tuple[float, float, float]]]],
           options: argparse.Namespace) -> None:
     """Put the table into the document."""
-    arm = f'the real controller manager, with the hardware {options.plugin}' if options.plugin \
-        else 'a stand-in for ros2_control with its message types'
-    priority = f', with real-time priority {options.priority}' if options.priority else ''
+    arm = 'the real controller manager, with a hardware that simulates the arm' \
+        if options.plugin else 'a stand-in for ros2_control with its message types'
+    command = f'python -m benchmark.driver_stops --runs {options.runs} --rate {options.rate:g}' \
+        + (' --plugin CLASS' if options.plugin else '') \
+        + (f' --priority {options.priority}' if options.priority else '') + ' --write'
     count = f'Medians of {options.runs} runs, the largest motion in brackets' \
         if options.runs > 1 else 'One run each'
     write_section(DOCS / 'hardware.md', SECTION, (
-        f'{table(results)}\n\nBehind {arm}, at {options.rate:g} Hz{priority}. {count}. Made by '
-        '`python -m benchmark.driver_stops --write`.'))
+        f'{table(results)}\n\nBehind {arm}. {count}. Made by `{command}`.'))
 
 
 if __name__ == '__main__':
