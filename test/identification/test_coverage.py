@@ -63,6 +63,15 @@ def test_without_noise_it_is_exact(name):
                                atol=1e-8 * np.max(np.abs(truth)))
 
 
+@pytest.mark.parametrize('cutoff', [3.0, None])
+def test_filtered_exact_data_are_within_the_deviations(cutoff):
+    """Regressors, friction columns and efforts are filtered alike."""
+    arm = Moved('rpr', 20.0, 200.0)
+    found = arm.found(cutoff)
+    np.testing.assert_array_less(np.abs(found.base_values - arm.truth(found)),
+                                 3.0 * found.base_deviations)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(('name', 'runs'), [('puma560', 3), ('arm7', 3), ('rpr', 8)])
 def test_stated_deviations_are_honest(name, runs):

@@ -24,12 +24,12 @@ def known(three):
                  three.robot.parameters)
 
 
-def carrying(three, sign=1.0, seconds=20.0):
+def carrying(three, sign=1.0, seconds=20.0, noise=0.02):
     t, q, v, a = three.motion(seconds=seconds)
     loaded = with_payload(three.robot, 1.2, COM)
     tau = three.efforts(q, v, a) + sign * (Dynamics(loaded).inverse_dynamics(q, v, a)
                                            - Dynamics(three.robot).inverse_dynamics(q, v, a))
-    tau += 0.02 * np.random.default_rng(0).normal(size=tau.shape)
+    tau += noise * np.random.default_rng(0).normal(size=tau.shape)
     return dataset_from_arrays(three.robot, t, q, tau)
 
 
@@ -44,6 +44,17 @@ def test_mass_and_centre_of_a_payload(three, known):
                                  4 * payload.deviations[told] + 5e-3)
     moved = transform_parameters(payload.parameters, np.eye(3), np.array([1.0, 0.0, 0.0]))
     assert moved[1] == pytest.approx(payload.parameters[1] + payload.mass)
+
+
+@pytest.mark.parametrize('cutoff', [3.0, 8.0])
+def test_exact_data_give_the_payload_within_its_deviations(three, known, cutoff):
+    """Regressor and efforts are filtered alike."""
+    payload = identify_payload(carrying(three, noise=0.0), known, SignalSettings(cutoff))
+    added = with_payload(three.robot, 1.2, COM).parameters - three.robot.parameters
+    told = np.isfinite(payload.deviations)
+    assert np.count_nonzero(told) == 10
+    np.testing.assert_array_less(np.abs(payload.parameters - added[20:]),
+                                 3 * payload.deviations)
 
 
 def test_no_payload_is_said(three, known):

@@ -33,6 +33,7 @@ from robot_dynamics.identification.least_squares import (
     estimate,
 )
 from robot_dynamics.identification.signals import (
+    WIDER,
     cutoff_of,
     derivative,
     evenly,
@@ -116,9 +117,11 @@ def examine_spring(log: JointLog) -> SpringReport:
     value = dict(zip(columns, fit.x * scale, strict=True))
     deviation = dict(zip(columns, np.sqrt(np.diag(fit.covariance)) * scale, strict=True))
     K = K_deviation = np.nan
+    # The torque of a motor was multiplied by the regressed ratio too.
+    load_scale = 1.0 / scale if log.about.torque_side == 'motor' else 1.0
     if 'torque' in value and value['torque'] > SEEN * deviation['torque']:
-        K = 1.0 / value['torque']
-        K_deviation = deviation['torque'] * K**2
+        K = load_scale / value['torque']
+        K_deviation = K * deviation['torque'] / value['torque']
     lost, lost_deviation = value.get('lost', 0.0), deviation.get('lost', np.nan)
     dry = dry_deviation = np.nan
     if 'dry' in value and value['dry'] > SEEN * deviation['dry']:
@@ -134,7 +137,7 @@ def examine_spring(log: JointLog) -> SpringReport:
         rows.measured_ratio, 2.0 * lost, 2.0 * lost_deviation, follows, K, K_deviation, dry,
         dry_deviation, rows.braked, rows.steps, float(np.sqrt(np.mean(fit.residual**2))) * scale,
         rows.cutoff, deflection,
-        rows.torque if rows.torque is not None else np.full(len(deflection), np.nan),
+        np.full(len(deflection), np.nan) if rows.torque is None else rows.torque * load_scale,
         explained, rows.way, rows.time)
 
 
@@ -174,13 +177,15 @@ class _Rows:
         trim = min(len(theta) // 10, int(np.ceil(rate / self.cutoff)))
         self._kept = slice(trim, len(theta) - trim, step)
         self._rate, self.row_rate = rate, rate / step
-        smooth = low_pass(theta, rate, self.cutoff)
-        speed = derivative(smooth, rate)
-        noise = float(np.std(theta - low_pass(theta, rate, min(3.0 * self.cutoff, 0.4 * rate))))
+        # All columns are filtered alike: at a wider cut-off before derivatives and products, and at
+        # the cut-off after them.
+        smooth = low_pass(both, rate, WIDER * self.cutoff)
+        speed = derivative(smooth[:, 0], rate)
+        noise = float(np.std(theta - smooth[:, 0]))
         way, since = direction(theta, max(3.0 * max(self.steps), _NOISE * noise))
         self.time = time[self._kept]
-        self.link = self._filtered(link)
-        self.deflection = self._filtered(theta - link)
+        self.link = self._filtered(smooth[:, 1])
+        self.deflection = self._filtered(smooth[:, 0] - smooth[:, 1])
         self.way, self.since = self._filtered(way), since[self._kept]
         self._columns = {'link': self.link, 'one': np.ones(len(self.link))}
         self.torque: FloatArray | None = None
@@ -188,7 +193,8 @@ class _Rows:
         self._usable = np.ones(len(self.link), dtype=bool)
         if 'torque' in raw:
             is_motor = log.about.torque_side == 'motor'
-            torque = raw['torque'] * (self.ratio if is_motor else 1.0)
+            torque = low_pass(raw['torque'], rate, WIDER * self.cutoff)
+            torque *= self.ratio if is_motor else 1.0
             whole = {'torque': torque}
             if is_motor:
                 width = STANDSTILL * float(np.sqrt(np.mean(speed**2)))

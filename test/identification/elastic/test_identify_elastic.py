@@ -101,6 +101,15 @@ def test_exact_data_give_exact_base_parameters(robot):
     assert 'joint1/stiffness' in str(found)
 
 
+@pytest.mark.parametrize('cutoff', [None, 3.0, 10.0])
+def test_filtered_exact_data_give_them_within_their_deviations(robot, cutoff):
+    """Regressors and efforts are filtered alike."""
+    found = identify_elastic(dataset(robot, *moved(robot)), robot,
+                             ElasticEstimateSettings(cutoff=cutoff))
+    true = found.base.values(robot.parameters())
+    np.testing.assert_array_less(np.abs(found.values - true), 3.0 * found.deviations)
+
+
 @pytest.mark.parametrize('estimator', ['wls', 'huber', 'iv'])
 def test_noisy_data_give_them_within_their_deviations(robot, estimator):
     scores = []

@@ -72,6 +72,48 @@ def test_known_springs_are_found(play, is_given):
     assert ('backlash' in text) == (play == LOAD) and ('hysteresis' in text) == (play == DIRECTION)
 
 
+def pendulum(stiffness, *, dry=0.0):
+    """Exact motion of a pendulum on a spring, and torques of motor and joint with noise."""
+    step, ratio, inertia, viscous = 1e-3, 100.0, 0.8, 1.5
+    t = np.arange(0.0, 60.0, step)
+    random = np.random.default_rng(1)
+    q, v, a = (np.zeros_like(t) for _ in range(3))
+    for k in range(1, 16):
+        x, y = random.normal(size=2) * 0.25 / k ** 0.7
+        w = 0.2 * np.pi * k
+        s, c = np.sin(w * t), np.cos(w * t)
+        q, v, a = q + x * s + y * c, v + w * (x * c - y * s), a - w**2 * (x * s + y * c)
+    spring = 1.2 * a + 30.0 * np.sin(q) + 0.3 * v
+    theta = q + spring / stiffness
+    speed = np.gradient(theta, step)
+    motor = inertia * np.gradient(speed, step) + viscous * speed + dry * np.sign(speed) + spring
+    noise = 0.05 * random.normal(size=t.shape)
+    return {'time': t, 'link': q, 'motor': ratio * theta, 'motor_torque': (motor + noise) / ratio,
+            'joint_torque': spring + noise}
+
+
+@pytest.mark.parametrize('side', ['motor', 'joint'])
+@pytest.mark.parametrize('is_given', [False, True])
+@pytest.mark.parametrize(('stiffness', 'dry'), [(5000.0, 0.0), (1500.0, 0.0), (5000.0, 2.0)])
+def test_exact_data_give_the_stiffness_within_its_deviation(stiffness, dry, side, is_given):
+    """The columns of a motor torque are filtered exactly as often as the deflection."""
+    about = {'motor': 'motor', 'link': 'link', 'torque': f'{side}_torque', 'torque_side': side}
+    spring = springs(pendulum(stiffness, dry=dry), **about,
+                     **({'gear_ratio': 100.0} if is_given else {})).spring
+    assert abs(spring.stiffness - stiffness) < 3.0 * spring.stiffness_deviation
+    assert spring.stiffness == pytest.approx(stiffness, rel=5e-3)
+    assert spring.ratio == pytest.approx(100.0, rel=1e-4)
+    assert spring.lost_motion == 0.0
+    if side == 'motor':
+        assert abs(spring.dry_friction - dry) < 3.0 * spring.dry_deviation
+
+
+@pytest.mark.parametrize('stiffness', [5000.0, 1500.0])
+def test_a_known_ratio_narrows_the_stiffness(stiffness):
+    spring = springs(pendulum(stiffness), motor='motor', link='link', torque='motor_torque',
+                     torque_side='motor', gear_ratio=100.0).spring
+    assert spring.stiffness_deviation < 1e-4 * stiffness
+
 def test_efforts_and_velocities_are_no_positions():
     values = joint(LOAD)
     for signal in ('effort', 'velocity'):
