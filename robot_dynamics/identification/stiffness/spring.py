@@ -177,8 +177,8 @@ class _Rows:
         trim = min(len(theta) // 10, int(np.ceil(rate / self.cutoff)))
         self._kept = slice(trim, len(theta) - trim, step)
         self._rate, self.row_rate = rate, rate / step
-        # All columns are filtered alike: at a wider cut-off before derivatives and products, and at
-        # the cut-off after them.
+        # All columns are filtered alike: at a wider cut-off before derivatives and products, and
+        # at the cut-off after them.
         smooth = low_pass(both, rate, WIDER * self.cutoff)
         speed = derivative(smooth[:, 0], rate)
         noise = float(np.std(theta - smooth[:, 0]))
