@@ -26,6 +26,8 @@ MODULES = {
                     'write the equations of motion as formulas: text, LaTeX, Python, C, Wolfram'),
     'identify': ('commands.identify',
                  'identify an arm from recordings: masses, inertia, friction, and their accuracy'),
+    'validate': ('commands.validate',
+                 'compare identified and described models on other recordings'),
     'excite': ('commands.excite',
                'design a motion from which the parameters of an arm can be identified'),
     'stiffness': ('commands.stiffness',

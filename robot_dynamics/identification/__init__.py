@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from robot_dynamics.identification.stiffness.log import joint_logs, read_columns
     from robot_dynamics.identification.stiffness.report import examine
+    from robot_dynamics.identification.validation import validate
 else:
     __getattr__ = lazy_names(__name__, __file__)
 
@@ -58,5 +59,5 @@ __all__ = [
     'OutputErrorSettings', 'dataset_from_arrays', 'design', 'elastic_dataset_from_arrays',
     'estimate_settings', 'examine', 'identify', 'identify_drives', 'identify_elastic',
     'identify_payload', 'joined', 'joint_logs', 'load_dataset', 'load_elastic_dataset',
-    'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings',
+    'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings', 'validate',
 ]

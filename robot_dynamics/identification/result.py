@@ -247,6 +247,9 @@ class Identification:
             'parameters': self.parameters, 'standard_deviations': self.standard_deviations,
             'friction_options': {name: feature.option for name, feature in zip(
                 self.names[10 * self.model.robot.n_bodies:], self.model.features, strict=True)},
+            'friction_axes': dict(zip(self.model.axis_names, self.model.axes.tolist(),
+                                      strict=True)),
+            'loads': self.model.loads.tolist(),
             'gravity': self.model.gravity.tolist(), 'tilt': self.tilt.tolist(),
             **base_dict(self.base, self.base_values, self.base_deviations),
             'essential': {name: {'value': value, 'standard_deviation': sd} for name, (value, sd)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.outputs import Outputs
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.identification.signals import Motion, low_pass, motions_of
+from robot_dynamics.identification.signals import Motion, motions_of
+from robot_dynamics.identification.validation import Predicted, predicted
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
 from robot_dynamics.report import page
@@ -105,23 +105,14 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
             'Low-passed as the equations were: the worst three seconds of the recording and what '
             'is around them. "Held out" is predicted by a fit to the half of the recording that '
             'does not contain this stretch.',
-            page.tabs('Joint'),
-            page.chart('effort', 'Measured and predicted effort of the chosen joint over time',
-                       page.titled('Effort')),
-            page.chart('residual', 'Difference of measured and predicted effort over time',
-                       page.titled('Residual')),
+            *effort_charts(),
             page.pair(
                 page.chart('friction', 'Friction of the chosen joint over speed',
                            page.titled('Friction', '<span class="unit"></span>, <b>over '
                                                    'speed</b>, <span id="speed-unit"></span>'),
                            is_wide=False),
-                page.chart('spectrum', 'Spectra of effort and error of the chosen joint',
-                           page.titled('Spectrum', 'effort and error per root Hz, logarithmic; '
-                                                   'the cut-off is marked'), is_wide=False))),
-        page.section('Over the whole recording', page.chart(
-            'overview', 'Error of every joint over the whole recording',
-            page.titled('Prediction error of held-out data',
-                        'RMS of a window, N m or N, logarithmic'))),
+                spectrum_chart(is_wide=False))),
+        overview_section('Prediction error of held-out data'),
         page.section(
             'What was identified', page.key('described', 'identified'), _links(found, outputs),
             page.details('Every inertial parameter, in kg, kg m and kg m²', page.table(
@@ -149,6 +140,29 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
     ], kind='identification', verdict=found.verdict,
         notice=page.refusal('No URDF was written.', outputs.refused),
     ).render(charts(found, dataset, outputs.friction), 'identification.js')
+
+
+def effort_charts() -> list[page.Html]:
+    """Placeholders of the choice of a joint, its efforts and its residuals."""
+    return [page.tabs('Joint'),
+            page.chart('effort', 'Measured and predicted effort of the chosen joint over time',
+                       page.titled('Effort')),
+            page.chart('residual', 'Difference of measured and predicted effort over time',
+                       page.titled('Residual'))]
+
+
+def spectrum_chart(*, is_wide: bool) -> page.Html:
+    """Placeholder of the spectra of `spectra`."""
+    return page.chart('spectrum', 'Spectra of effort and error of the chosen joint',
+                      page.titled('Spectrum', 'effort and error per root Hz, logarithmic; the '
+                                              'cut-off is marked'), is_wide=is_wide)
+
+
+def overview_section(title: str) -> page.Html:
+    """Section with the placeholder of the errors of `overview`."""
+    return page.section('Over the whole recording', page.chart(
+        'overview', 'Error of every joint over the whole recording',
+        page.titled(title, 'RMS of a window, N m or N, logarithmic')))
 
 
 def verdict_sentence(found: Identification) -> str:
@@ -193,11 +207,12 @@ def _links(found: Identification, outputs: Outputs) -> page.Html:
          'centre of mass described, mm', 'identified'),
         [(name, page.bars((old[0] / largest, 'before'), (new[0] / largest, 'after')),
           f'{old[0]:.4g}', f'{new[0]:.4g}', f'{found.standard_deviations[f"{name}/m"]:.2g}',
-          _centre(old), _centre(new))
+          centre_text(old), centre_text(new))
          for name, old, new in zip(found.model.robot.body_names, before, after, strict=True)])
 
 
-def _centre(ten: FloatArray) -> str:
+def centre_text(ten: FloatArray) -> str:
+    """Centre of mass from ten inertial parameters, in mm."""
     if abs(ten[0]) < 1e-12:
         return '-'
     # Adding zero turns -0 into 0.
@@ -234,63 +249,50 @@ def friction_table(found: Identification) -> page.Html:
     return page.table(('term', 'value', '± one sd', 'unit', 'width or length'), rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
-    """One segment of the recording without its ends, with filtered efforts of shape (N, n).
-
-    These are measured, by the identified model, and by the fit to the other half.
-    """
-
-    motion: Motion
-    measured: FloatArray
-    fitted: FloatArray
-    held: FloatArray
-
-
 def charts(found: Identification, dataset: Dataset, plain: PlainFriction) -> dict[str, Any]:
     """The data of the charts of the page, in plain types."""
     motions = motions_of(dataset, found.signals)
-    parts = [predicted(found, motion) for motion in motions]
+    parts = [_held_and_fitted(found, motion) for motion in motions]
+    longest = max(motions, key=lambda motion: motion.count)
+    names = ('held out', 'predicted')
     return {'joints': list(dataset.joint_names), 'units': list(effort_units(found.model.robot)),
-            'efforts': _efforts(found, parts), 'overview': _overview(parts),
-            'spectra': _spectra(found, max(motions, key=lambda motion: motion.count)),
+            'efforts': effort_curves(parts, names, found.worst[0][0] if found.worst else None),
+            'overview': overview(parts),
+            'spectra': spectra(longest, {'error': found.model.efforts(longest)}),
             'friction': friction_curves(found.model, parts, plain),
             'cutoff': found.signals.cutoff}
 
 
-def predicted(found: Identification, motion: Motion) -> Predicted:
-    """Measured and predicted efforts, filtered as the equations were.
-
-    The ends, where filters settle, are left out as in the equations.
-    """
-    kept = slice(motion.trim, motion.count - motion.trim)
+def _held_and_fitted(found: Identification, motion: Motion) -> Predicted:
+    """Efforts predicted by the fit to the other half, and by the identified model."""
     early = motion.time < found.middle
     held = np.where(early[:, np.newaxis], found.halves[1].efforts(motion),
                     found.halves[0].efforts(motion))
-    measured, fitted, held = (
-        low_pass(effort, motion.rate, found.signals.cutoff, found.signals.order)[kept]
-        for effort in (motion.effort, found.model.efforts(motion), held))
-    inner = Motion(motion.time[kept], motion.q[kept], motion.v[kept], motion.a[kept],
-                   motion.effort[kept], motion.rate)
-    return Predicted(inner, measured, fitted, held)
+    return predicted(motion, (held, found.model.efforts(motion)), found.signals)
 
 
-def _efforts(found: Identification, parts: list[Predicted]) -> dict[str, Any]:
-    """Efforts around the worst three seconds, or at the beginning."""
-    time, *curves = (np.concatenate(pieces) for pieces in zip(*(
-        (part.motion.time, part.measured, part.fitted, part.held) for part in parts), strict=True))
-    worst = found.worst[0][0] + 1.5 if found.worst else time[0]
-    start = max(time[0], min(worst - 0.5 * STRETCH, time[-1] - STRETCH))
+def effort_curves(parts: Sequence[Predicted], names: Sequence[str], worst: float | None = None
+                  ) -> dict[str, Any]:
+    """Measured efforts, and those of the named models with their residuals.
+
+    Around three seconds that begin at the time ``worst``, s, or at the beginning.
+    """
+    time = np.concatenate([part.motion.time for part in parts])
+    curves = [np.concatenate([part.measured for part in parts]),
+              *(np.concatenate([part.efforts[k] for part in parts]) for k in range(len(names)))]
+    middle = time[0] if worst is None else worst + 1.5
+    start = max(time[0], min(middle - 0.5 * STRETCH, time[-1] - STRETCH))
     kept = (time >= start) & (time <= start + STRETCH)
     time, values = with_gaps(time[kept], np.hstack(curves)[kept], SAMPLES)
-    measured, fitted, held = np.split(values.T, 3)
-    return {'time': rounded(time, 7),
-            'measured': rounded(measured), 'predicted': rounded(fitted), 'held': rounded(held),
-            'residual': rounded(measured - fitted), 'held_residual': rounded(measured - held)}
+    measured, *models = np.split(values.T, len(curves))
+    return {'time': rounded(time, 7), 'measured': rounded(measured),
+            'models': [{'name': name, 'predicted': rounded(one),
+                        'residual': rounded(measured - one)}
+                       for name, one in zip(names, models, strict=True)]}
 
 
-def _overview(parts: list[Predicted]) -> dict[str, Any]:
-    """Root mean square error in windows over the whole recording."""
+def overview(parts: Sequence[Predicted]) -> dict[str, Any]:
+    """RMS error of the first model in windows over the whole recording."""
     length = sum(float(one.motion.time[-1] - one.motion.time[0]) for one in parts)
     window = max(SHORTEST_WINDOW, length / WINDOWS)
     times, errors = [], []
@@ -298,7 +300,7 @@ def _overview(parts: list[Predicted]) -> dict[str, Any]:
         place = ((one.motion.time - one.motion.time[0]) / window).astype(int)
         count = np.maximum(np.bincount(place), 1)
         squares = np.stack([np.bincount(place, column)
-                            for column in ((one.measured - one.held) ** 2).T], axis=1)
+                            for column in ((one.measured - one.efforts[0]) ** 2).T], axis=1)
         times.append(one.motion.time[0] + window * (np.arange(len(count)) + 0.5))
         errors.append(np.sqrt(squares / count[:, np.newaxis]))
     time, values = np.concatenate(times), np.concatenate(errors)
@@ -306,18 +308,18 @@ def _overview(parts: list[Predicted]) -> dict[str, Any]:
     return {'time': rounded(time, 7), 'window': window, 'errors': rounded(values.T)}
 
 
-def _spectra(found: Identification, motion: Motion) -> dict[str, Any]:
-    """Amplitude densities of effort and error of a segment."""
+def spectra(motion: Motion, efforts: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """Amplitude densities of the measured effort, and of the errors of named predictions."""
     from scipy.signal import welch
-    error = motion.effort - found.model.efforts(motion)
     length = min(motion.count, 2 * FREQUENCIES, max(16, motion.count // 4))
-    out = {}
-    for name, signal in (('effort', motion.effort), ('error', error)):
-        frequency, power = welch(signal, fs=motion.rate, nperseg=length, axis=0,
+    curves = []
+    for name, one in (('effort', np.zeros_like(motion.effort)), *efforts.items()):
+        frequency, power = welch(motion.effort - one, fs=motion.rate, nperseg=length, axis=0,
                                  detrend='constant')
         density = np.sqrt(power[1:])
-        out[name] = rounded(np.maximum(density, LOWEST * np.max(density, axis=0)).T)
-    return {'frequency': rounded(frequency[1:], 5), **out}
+        curves.append({'name': name, 'density': rounded(
+            np.maximum(density, LOWEST * np.max(density, axis=0)).T)})
+    return {'frequency': rounded(frequency[1:], 5), 'curves': curves}
 
 
 def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFriction
@@ -329,7 +331,7 @@ def friction_curves(model: Model, parts: Sequence[Predicted], plain: PlainFricti
     """
     speed = np.concatenate([part.motion.v for part in parts])
     beyond = np.concatenate([
-        part.measured - part.fitted + model.without('armature').friction_efforts(part.motion)
+        part.measured - part.efforts[-1] + model.without('armature').friction_efforts(part.motion)
         for part in parts])
     loads = [load for part in parts if (load := model.axis_loads(part.motion)) is not None]
     load = np.median(np.abs(np.concatenate(loads)), axis=0) if loads else np.zeros(len(model.axes))

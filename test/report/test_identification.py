@@ -84,11 +84,14 @@ def test_charts_say_what_was_measured(page, result):
     assert data['joints'] == list(dataset.joint_names)
     assert data['units'] == ['N m', 'N', 'N m']
     efforts = data['efforts']
-    for name in ('measured', 'predicted', 'held', 'residual', 'held_residual'):
-        assert len(efforts[name]) == n
-        assert len(efforts[name][0]) == len(efforts['time'])
-    measured, predicted, residual = (np.array(efforts[name], dtype=float) for name in (
-        'measured', 'predicted', 'residual'))
+    held, fitted = efforts['models']
+    assert (held['name'], fitted['name']) == ('held out', 'predicted')
+    for curves in (efforts['measured'], *(one[name] for one in (held, fitted)
+                                          for name in ('predicted', 'residual'))):
+        assert len(curves) == n
+        assert len(curves[0]) == len(efforts['time'])
+    measured, predicted, residual = (np.array(curves, dtype=float) for curves in (
+        efforts['measured'], fitted['predicted'], fitted['residual']))
     np.testing.assert_allclose(measured - predicted, residual, atol=2e-2)
     # The stretch that is drawn holds the worst three seconds, the gap as a hole in all lines.
     time = np.array(efforts['time'])
@@ -100,7 +103,8 @@ def test_charts_say_what_was_measured(page, result):
     for one in data['overview']['errors']:
         assert one.count(None) == 1
     spectra = data['spectra']
-    assert len(spectra['effort'][0]) == len(spectra['frequency'])
+    assert [one['name'] for one in spectra['curves']] == ['effort', 'error']
+    assert len(spectra['curves'][0]['density'][0]) == len(spectra['frequency'])
     assert len(data['overview']['errors']) == n
     for curve in data['friction']:
         assert len(curve['identified']) == len(curve['speed']) == len(curve['urdf'])

@@ -3,15 +3,16 @@
 const run = JSON.parse(document.getElementById('data').textContent);
 const byId = id => document.getElementById(id);
 
+const looks = ['--before', '--after', '--c5', '--c7', '--c3', '--c8'].map((color, i) => (
+  { color, width: 1.4, dash: i % 2 ? null : [6, 3] }));
+const look = i => looks[i % looks.length];
+
 const efforts = joint => [
   { name: 'measured', color: '--ink', data: run.efforts.measured[joint], width: 1.6 },
-  { name: 'held out', color: '--before', data: run.efforts.held[joint], width: 1.4, dash: [6, 3] },
-  { name: 'predicted', color: '--after', data: run.efforts.predicted[joint], width: 1.4 },
+  ...run.efforts.models.map((one, i) => ({ name: one.name, data: one.predicted[joint], ...look(i) })),
 ];
-const residuals = joint => [
-  { name: 'held out', color: '--before', data: run.efforts.held_residual[joint], width: 1.2 },
-  { name: 'own fit', color: '--after', data: run.efforts.residual[joint], width: 1.2 },
-];
+const residuals = joint => run.efforts.models.map(
+  (one, i) => ({ name: one.name, data: one.residual[joint], ...look(i) }));
 const effort = new Chart(byId('effort'), byId('effort-legend'),
   { time: run.efforts.time, unit: '', series: efforts(0) });
 const residual = new Chart(byId('residual'), byId('residual-legend'),
@@ -21,7 +22,8 @@ const spectrum = new Chart(byId('spectrum'), byId('spectrum-legend'), {
   mark: { time: Math.min(run.cutoff, run.spectra.frequency[run.spectra.frequency.length - 1]), text: '' },
   series: [],
 });
-const friction = new Chart(byId('friction'), byId('friction-legend'),
+// A validation has no friction of its own.
+const friction = run.friction && new Chart(byId('friction'), byId('friction-legend'),
   { time: [0, 1], unit: '', xUnit: '', series: [] });
 const overview = new Chart(byId('overview'), byId('overview-legend'), {
   time: run.overview.time, log: true, unit: '',
@@ -38,10 +40,10 @@ function showJoint(joint) {
   for (const place of document.querySelectorAll('.unit')) place.textContent = run.units[joint];
   effort.setSeries(efforts(joint));
   residual.setSeries(residuals(joint));
-  spectrum.setSeries([
-    { name: 'effort', color: '--ink', data: run.spectra.effort[joint], width: 1.5 },
-    { name: 'error', color: '--before', data: run.spectra.error[joint], width: 1.5 },
-  ]);
+  spectrum.setSeries(run.spectra.curves.map((one, i) => (
+    { name: one.name, color: i ? looks[(i - 1) % looks.length].color : '--ink',
+      data: one.density[joint], width: 1.5 })));
+  if (!friction) return;
   const curve = run.friction[joint];
   friction.options.time = curve.speed;
   byId('speed-unit').textContent = run.units[joint] === 'N' ? 'm/s' : 'rad/s';
@@ -52,7 +54,7 @@ function showJoint(joint) {
   ]);
 }
 
-const pairs = [[effort, residual], [spectrum], [friction], [overview]];
+const pairs = [[effort, residual], [spectrum], friction ? [friction] : [], [overview]];
 for (const group of pairs) for (const chart of group)
   chart.onPick = at => { for (const other of group) { other.cursor = at; other.draw(); } };
 
