@@ -75,8 +75,8 @@ def summary(runs: Sequence[Run], wall: float) -> str:
         f'{sum(run.stalls + sum(each.verdict.stalls for each in run.outcomes) for run in runs)} |',
         '| longest way of such a command to the observer, ms | '
         f'{1e3 * max((loss.on_its_way for loss in losses), default=0.0):.1f} |',
-        '| systems that the machine gave no time to come back | '
-        f'{sum(outcome.how == TOO_BUSY for outcome in outcomes)} |',
+        '| systems that the machine gave no time to start or to come back | '
+        f'{sum(not run.outcomes or run.outcomes[-1].how == TOO_BUSY for run in runs)} |',
         f'| processes started, left at the end | {sum(run.processes for run in runs)}, '
         f'{sum(len(run.leaked) for run in runs)} |',
         f'| findings | {wrong + sum(len(run.findings) for run in runs)} |',
