@@ -8,8 +8,10 @@ unchanged. A file that the user made, replaced or edited is in the way, which is
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -74,12 +76,17 @@ def write_file(path: str | Path, content: str) -> None:
 
 
 def require_replaceable(folder: str | Path, names: Iterable[str]) -> None:
-    """Raise a `FileError` where a file of the user has one of the names.
+    """Raise a `FileError` where a file of the user has one of the names, or none can be written.
 
     For commands that compute for a while before they write.
     """
     folder = Path(folder)
     with _writing(folder):
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not there.is_dir():
+            raise FileError('must be a folder, got a file', subject=str(there), remedy=_REMEDY)
+        if not os.access(there, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         marks = _read_marks(folder)
         for name in names:
             _require_replaceable(folder / name, marks.get(name))

@@ -167,3 +167,17 @@ def test_a_folder_with_anything_of_the_user_stays_whole(tmp_path, name):
         with pytest.raises(FileError, match=f'{name} was not written by robot_dynamics'):
             remove(folder)
     assert names(folder) == {'bag.mcap', name}
+
+
+def test_a_folder_that_cannot_be_made_is_rejected_before_the_work(tmp_path):
+    (tmp_path / 'file').write_text('x')
+    for folder in (tmp_path / 'file', tmp_path / 'file' / 'deeper'):
+        with pytest.raises(FileError, match='file must be a folder, got a file'):
+            require_replaceable(folder, ('report.html',))
+    require_replaceable(tmp_path / 'new' / 'deeper', ('report.html',))
+    assert not (tmp_path / 'new').exists()
+    locked = tmp_path / 'locked'
+    locked.mkdir(mode=0o500)
+    if os.geteuid():
+        with pytest.raises(FileError, match='cannot be written'):
+            require_replaceable(locked / 'out', ('report.html',))

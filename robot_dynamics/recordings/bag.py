@@ -32,7 +32,7 @@ MAX_UNPACKED, MOST_FROM_A_BYTE = 64 * 2**20, 30
 BATCH = 4 * 2**20
 
 _METADATA = 'metadata.yaml'
-_MCAP, _SQLITE = '.mcap', '.db3'
+_MCAP, _SQLITE, _ROS1 = '.mcap', '.db3', '.bag'
 _REMEDY = 'give the folder of a rosbag2 recording, or record it again'
 
 #: Function from the topics of a recording with their types to the wanted topics with their
@@ -172,6 +172,11 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
         if not (file.is_file() or file.is_dir()):
             raise RecordingError(f'contains {file.name}, which is not a regular file',
                                  subject=str(path), remedy=_REMEDY)
+    old = next((file for file in inside if file.suffix == _ROS1), None)
+    if old is not None:
+        raise RecordingError('is a recording of ROS 1', subject=str(old),
+                             remedy='convert it: pip install rosbags; '
+                                    f'rosbags-convert --src {old} --dst {old.with_suffix("")}')
     found = [file for file in inside if file.suffix in (_MCAP, _SQLITE) and file.is_file()]
     if not found:
         raise RecordingError('contains no MCAP or SQLite file', subject=str(path),

@@ -135,7 +135,7 @@ class McapFile:
                     report(self._damaged(f'it is truncated after {size} bytes: its recorder '
                                          'was stopped, or the copy is incomplete'))
                 if code == _CUT_CHUNK:
-                    yield from _start_of_chunk(stream.read(min(length, MAX_RECORD)), wanted)
+                    yield from self._start_of_chunk(stream.read(min(length, MAX_RECORD)), wanted)
                 if code == _CHUNK or code in wanted:
                     if length > MAX_RECORD:
                         raise self._damaged(f'a record has {length} bytes')
@@ -182,6 +182,26 @@ class McapFile:
             place += length
         if budget is not None:
             budget.take(_RECORD_COST * count)
+
+    def _start_of_chunk(self, body: bytes, wanted: Container[int]) -> Iterator[Record]:
+        """Yield complete records at the start of a chunk without its end.
+
+        A compressed chunk is decompressed as far as it goes.
+        """
+        try:
+            _, _, size, _ = _CHUNK_HEAD.unpack_from(body)
+            compression, place = _text(body, _CHUNK_HEAD.size)
+            content = self._decompressed(body[place + 8:], compression, min(size, MAX_CHUNK))
+        except (struct.error, UnicodeDecodeError, RecordingError):
+            return
+        if self._budget is not None and compression:
+            self._budget.take(len(content))
+        place = 0
+        while place + _RECORD.size <= len(content):
+            code, length = _RECORD.unpack_from(content, place)
+            place += _RECORD.size + length
+            if code in wanted and place <= len(content):
+                yield code, content[place - length:place]
 
     def _decompressed(self, data: bytes, compression: str, size: int) -> bytes:
         """Content of a chunk, at most ``size`` bytes of it."""
@@ -251,20 +271,6 @@ def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
             break
         yield code, length
     yield _END, 0
-
-
-def _start_of_chunk(body: bytes, wanted: Container[int]) -> Iterator[Record]:
-    """Yield complete records at the start of a chunk that was truncated by a full disk."""
-    try:
-        compression, place = _text(body, _CHUNK_HEAD.size)
-    except (struct.error, UnicodeDecodeError):
-        return
-    place += 8
-    while not compression and place + _RECORD.size <= len(body):
-        code, length = _RECORD.unpack_from(body, place)
-        place += _RECORD.size + length
-        if code in wanted and place <= len(body):
-            yield code, body[place - length:place]
 
 
 def _ignore(error: RecordingError) -> None:

@@ -8,7 +8,7 @@ import yaml
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import InertiaError, ModelError, RecordingError
-from robot_dynamics.identification.dataset.tables import load_archive
+from robot_dynamics.identification.dataset.table_files import load_archive
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf, require_bodies
 from robot_dynamics.identification.observation_matrix import Feature

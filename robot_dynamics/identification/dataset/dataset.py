@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from robot_dynamics.errors import DimensionError, Finding, RecordingError, Severity
 from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
+from robot_dynamics.identification.dataset.conventions import QUANTITIES
 from robot_dynamics.identification.dataset.log import Cleaned, Log, clean, stamps_of
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.dataset.tables import QUANTITIES, TABLES, read_npz, read_tables
+from robot_dynamics.identification.dataset.table_files import TABLES
+from robot_dynamics.identification.dataset.tables import read_npz, read_tables
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
@@ -123,8 +125,8 @@ def load_dataset(source: str | Path, robot: Robot,
     Parameters
     ----------
     source : str or Path
-        A rosbag2 recording (its folder, an ``.mcap`` or a ``.db3``), a ``.csv``, ``.json`` or
-        ``.npz`` file, or the folder with the ``files`` of the settings.
+        A rosbag2 recording (its folder, an ``.mcap`` or a ``.db3``), a ``.csv``, ``.json``,
+        ``.jsonl`` or ``.npz`` file, or the folder with the ``files`` of the settings.
     robot : Robot
         Its joints are read.
     settings : DatasetSettings, optional
@@ -178,10 +180,9 @@ def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
     folder = path if path.is_dir() else path.parent
     files = {quantity: folder / str(name) for quantity, name in settings.files.items()}
     if files or path.suffix.lower() in TABLES:
-        return read_tables(files or {'all': path}, names, rename, settings.rate, settings.keys,
-                           required)
+        return read_tables(files or {'all': path}, names, rename, settings, required)
     if path.suffix.lower() == '.npz':
-        return read_npz(path, names, rename, settings.keys, settings.rate, required)
+        return read_npz(path, names, rename, settings, required)
     return read_bag(path, names, rename, settings.topic if topic is None else topic)
 
 
@@ -395,7 +396,7 @@ def _axes(C: FloatArray, joints: Sequence[str], settings: DatasetSettings
 
 
 def _findings(cleaned: Cleaned, log: Log, has_velocity: bool) -> tuple[Finding, ...]:
-    findings = []
+    findings = [Finding(Severity.INFO, log.source, note) for note in log.notes]
     for reason, count in cleaned.counts.items():
         share = count / max(log.count, 1)
         severity = Severity.WARNING if reason == PARTS_MISSING or (

@@ -20,6 +20,8 @@ from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 _LONGEST = 4e9
 #: A pause longer than this number of sampling periods splits a log.
 GAP_PERIODS = 8.0
+#: Times are since 1970 from here on (the year 1973), and otherwise from the first row, s.
+SINCE_1970 = 1e8
 #: Longest sampling period of a motion; larger ones indicate times in another unit, s.
 LONGEST_PERIOD = 1.0
 #: Fewest rows of a segment.
@@ -45,7 +47,8 @@ class Log:
 
     Joints have the names of the robot; ``stamps``, int64 of shape (N,), are ns from any origin.
     Positions, velocities and efforts, (N, n), are as written, nan where a row has no value;
-    ``dropped`` counts unreadable rows by reason. ``source`` is the origin, for messages.
+    ``dropped`` counts unreadable rows by reason. ``source`` is the origin, for messages, ``start``
+    the time of the stamp 0, s, and ``notes`` are how columns were read, sentences on the source.
     """
 
     names: tuple[str, ...]
@@ -55,6 +58,8 @@ class Log:
     effort: FloatArray
     dropped: Mapping[str, int] = field(default_factory=dict)
     source: str = 'log'
+    start: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -136,7 +141,8 @@ class UsableRows:
         period = float(np.median(steps))
         if period > LONGEST_PERIOD:
             raise RecordingError(f'has rows that are {period:.3g} s apart', subject=source,
-                                 remedy='give times in s, and rows that follow the motion')
+                                 remedy='give times in s, or log.time_unit for a table, and rows '
+                                        'that follow the motion')
         splits = np.flatnonzero(steps > GAP_PERIODS * period) + 1
         if len(splits):
             self.count('gaps', len(splits))
@@ -179,8 +185,8 @@ def in_order(names: Sequence[str], wanted: Sequence[str]) -> tuple[int, ...] | N
 def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = None) -> Cleaned:
     """Leave out the unusable rows of a log and unwrap the angles of rotary joints, shape (n,).
 
-    ``times`` is the interval that is kept, s from the first row. RecordingError if no segment is
-    left.
+    ``times`` is the interval that is kept, s from the first row, or s since 1970 for times of
+    `SINCE_1970` and later. RecordingError if no segment is left.
     """
     used = UsableRows(log.count, log.dropped)
     used.drop('rows without a finite position',
@@ -192,7 +198,10 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
                              remedy='record position and effort of all joints')
     time = (log.stamps - log.stamps[used.kept][0]) * 1e-9
     if times is not None:
-        used.drop('rows outside the times asked for', (time < times[0]) | (time > times[1]))
+        # Stamps since 1970 are compared as they are in the log.
+        first = 1e-9 * log.stamps[used.kept][0] + log.start if times[0] >= SINCE_1970 else 0.0
+        used.drop('rows outside the times asked for',
+                  (time < times[0] - first) | (time > times[1] - first))
     position = log.position.copy()
     _unwrap(position, used, rotary)
     motion = (position, log.velocity, log.effort)

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robot_dynamics.errors import ParameterError
+from robot_dynamics.identification.dataset.conventions import TIME_UNITS
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.yaml_text import read_yaml
 
@@ -39,7 +40,8 @@ VELOCITY_SOURCES = ('auto', 'position', 'measured')
 _FACTORS = ('sign', 'gear_ratio', 'torque_constant', 'position_scale')
 
 _SECTIONS: Mapping[str, Mapping[str, str]] = {
-    'log': {'topic': 'topic', 'rate': 'rate', 'times': 'times', 'keys': 'keys', 'files': 'files'},
+    'log': {'topic': 'topic', 'rate': 'rate', 'times': 'times', 'time_unit': 'time_unit',
+            'keys': 'keys', 'files': 'files'},
     'effort': {'kind': 'effort_kind', 'sign': 'sign', 'gear_ratio': 'gear_ratio',
                'torque_constant': 'torque_constant', 'coupling': 'coupling',
                'unsigned_bits': 'unsigned_bits'},
@@ -105,7 +107,10 @@ def values_of_joints(name: str, value: Any, n: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LogSettings:
-    """Rows per second of a table without times, Hz, and interval kept, s from the first row."""
+    """Rows per second of a table without times, Hz, and interval that is kept, s.
+
+    The interval is from the first row, or from 1970 on if its numbers are so large.
+    """
 
     rate: float | None = None
     times: tuple[float, float] | None = None
@@ -129,12 +134,15 @@ class DatasetSettings(LogSettings):
     ----------
     rate, times
         See `LogSettings`.
+    time_unit : str, optional
+        Unit of the times of a table: ``s``, ``ms``, ``us`` or ``ns``; detected if not given.
     names : mapping of str to str
         Name of the robot's joint by name of the joint in the log.
     topic : str, optional
-        Topic of a recording.
+        Topic of a recording, or of columns of a table such as ``/joint_states/j1/position``.
     keys : mapping
-        Columns or arrays of a table; see `robot_dynamics.identification.dataset.tables`.
+        Columns of a table by name or number, or arrays of an archive, by quantity:
+        ``{'time': 1, 'position': [2, 3], 'effort': ['a', 'b']}``.
     files : mapping of str to str
         One file per quantity, relative to the log.
     effort_kind : str
@@ -165,6 +173,7 @@ class DatasetSettings(LogSettings):
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
+    time_unit: str | None = None
     topic: str | None = None
     keys: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
@@ -183,6 +192,8 @@ class DatasetSettings(LogSettings):
         super().__post_init__()
         require_choice('effort.kind', self.effort_kind, EFFORT_KINDS)
         require_choice('velocity', self.velocity, VELOCITY_SOURCES)
+        if self.time_unit is not None:
+            require_choice('log.time_unit', self.time_unit, tuple(TIME_UNITS))
         require_choice('position.side', self.position_side, ('joint', 'motor'))
         for name in ('names', 'keys', 'files'):
             if not isinstance(getattr(self, name), Mapping):

@@ -1,16 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in tables: text from spreadsheets, plotters and loggers, JSON objects, NPZ archives.
-
-The first line of a text table determines the separator. If it is not a comma, a comma is a decimal
-point. An ambiguous field such as ``"1,234"`` in a table with commas is nan.
-"""
+"""Logs in tables: which columns of a file are the time, positions, velocities and efforts."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,85 +10,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_dynamics.errors import RecordingError, shown
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.dataset.conventions import (
+    QUANTITIES,
+    TIME_UNITS,
+    Found,
+    find_columns,
+    matches,
+    stem_of,
+    time_columns,
+    unit_of_time,
+)
 from robot_dynamics.identification.dataset.log import Log, in_order, stamps_of
+from robot_dynamics.identification.dataset.settings import DatasetSettings
+from robot_dynamics.identification.dataset.table_files import is_unnamed, load_archive, read_table
 from robot_dynamics.model.arrays import FloatArray
 
-QUANTITIES = ('position', 'velocity', 'effort')
-#: Names of a column of times, in lower case.
-TIME_NAMES = ('t', 'time', 'times', 'stamp', 'timestamp', 'time_s', 'sec')
-#: File name suffixes of tables.
-TABLES = ('.csv', '.txt', '.tsv', '.dat', '.asc', '.json')
-#: Largest number of rows of a table.
-MAX_ROWS = 20_000_000
-
-# Words for a quantity beside the name of a joint, longest first.
-_WORDS = {
-    'position': ('position', 'positions', 'pos', 'q'),
-    'velocity': ('velocity', 'velocities', 'vel', 'dq', 'qd', 'v'),
-    'effort': ('effort', 'efforts', 'torque', 'torques', 'current', 'currents', 'tau'),
-}
-# Unit in the name of a column of times.
-_SECONDS = re.compile(r'\s*[\[(]s[\])]$')
-_MARKS = (',', ';', '\t')
-_BLANK = ' '
-_COMMENTS = ('#', '%')
+# Most columns that a message lists.
+_LISTED = 24
 
 
 def read_tables(files: Mapping[str, Path], joints: Sequence[str], rename: Mapping[str, str],
-                rate: float | None, keys: Mapping[str, Sequence[str] | str],
-                required: Sequence[str]) -> Log:
+                settings: DatasetSettings, required: Sequence[str]) -> Log:
     """Read a log from one table, ``{'all': path}``, or from one table for each quantity.
 
     Parameters
     ----------
     files : mapping of str to Path
-        A header names the columns: a time (``t``, ``time`` ...), and for each joint and quantity
-        ``joint_position`` etc. (also ``position_joint`` and ``q_joint``), or only the joint
-        in a table of one quantity.
+        Tables, with columns as in `robot_dynamics.identification.dataset.conventions`.
     joints, rename
         Joints in order, and the joint by column or by name of the joint in the log.
-    rate : float, optional
-        Rows per second of a table without a column of time, Hz.
-    keys : mapping
-        Names of the columns of a quantity in the order of the joints, where they differ:
-        ``{'position': ['q1', 'q2'], 'time': 'clock'}``.
+    settings : DatasetSettings
+        ``keys`` are the columns of a quantity in the order of the joints, by name or by number
+        from 1, and ``time``, one column, or seconds and nanoseconds. Also ``rate``, ``time_unit``
+        and ``topic``.
     required : sequence of str
         Quantities that the log has to have; others are nan if missing.
     """
     columns: dict[str, FloatArray] = {}
-    time: FloatArray | None = None
+    clock: tuple[list[FloatArray], str | None] = [], None
     dropped: dict[str, int] = {}
-    rows, known = [], []
+    notes: list[str] = []
+    rows, tables = [], []
     reason = 'rows with missing or extra fields'
     for quantity, path in files.items():
         header, values, broken = read_table(path)
         dropped[reason] = dropped.get(reason, 0) + broken
         rows.append(len(values))
-        known += header
-        clock = next((k for k, name in enumerate(header) if name == keys.get('time') or (
-            'time' not in keys and _SECONDS.sub('', name.lower()) in TIME_NAMES)), None)
-        if clock is not None and time is None:
-            time = values[:, clock]
-        for wanted in QUANTITIES if quantity == 'all' else (quantity,):
-            places = (in_order(header, keys[wanted]) if wanted in keys else
-                      _places(header, wanted, joints, rename, alone=quantity != 'all'))
-            if places is not None:
+        tables.append((quantity, header))
+        found = _found(header, quantity, joints, rename, settings, path)
+        if not clock[0]:
+            places, unit = _clock(header, found.source, settings, path)
+            clock = [values[:, place] for place in places], unit
+        for wanted, places in found.places.items():
+            if quantity in ('all', wanted):
                 columns[wanted] = values[:, places]
-    _require(columns, ', '.join(map(str, files.values())), joints, required, known)
+        # An explicit scale is that of the column.
+        if found.degrees and np.all(np.asarray(settings.position_scale) == 1.0):
+            columns.update({wanted: np.deg2rad(columns[wanted])
+                            for wanted in found.degrees & columns.keys()})
+            notes.append(' and '.join(sorted(found.degrees)) + ' were converted from degrees')
+    source = ', '.join(map(str, files.values()))
+    for wanted in required:
+        if wanted not in columns:
+            raise _missing(wanted, tables, joints, rename, settings, source)
     count = min(rows)
     if max(rows) != count:
         dropped['rows that not all tables have'] = max(rows) - count
-    return _log(joints, time, rate, columns, count, dropped, next(iter(files.values())))
+    return _log(joints, clock, settings, columns, count, dropped, notes,
+                next(iter(files.values())))
 
 
 def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
-             keys: Mapping[str, str], rate: float | None, required: Sequence[str]) -> Log:
+             settings: DatasetSettings, required: Sequence[str]) -> Log:
     """Read a log from an NPZ archive without pickled objects; see `read_tables`.
 
     ``keys`` are the names of the arrays ``time``, ``position``, ``velocity``, ``effort`` and
     ``names`` where they differ. Without names, the columns are the joints in order.
     """
+    keys = settings.keys
     arrays = load_archive(path, {keys.get(k, k) for k in ('time', 'names', *QUANTITIES)})
     get = {key: arrays.get(keys.get(key, key)) for key in ('time', 'names', *QUANTITIES)}
     names = list(joints) if get['names'] is None else [
@@ -116,72 +108,132 @@ def read_npz(path: Path, joints: Sequence[str], rename: Mapping[str, str],
                                  subject=f'{path}: {keys.get(quantity, quantity)}',
                                  remedy='give one column for each joint, and names')
         columns[quantity] = np.asarray(array, dtype=np.float64)[:, places]
-    _require(columns, str(path), joints, required, list(arrays))
-    time = None if get['time'] is None else _seconds(get['time'], path)
-    rows = [len(x) for x in columns.values()] + ([] if time is None else [len(time)])
+    for quantity in required:
+        if quantity not in columns:
+            raise RecordingError(f'has no array {keys.get(quantity, quantity)}',
+                                 subject=str(path), remedy='give log.keys, the names of the '
+                                 'arrays; it has: ' + ', '.join(load_archive(path)))
+    clock, unit = ([], None) if get['time'] is None else _times(get['time'], path)
+    rows = [len(x) for x in (*columns.values(), *clock)]
     dropped = {'rows that not all arrays have': max(rows) - min(rows)}
-    return _log(joints, time, rate, columns, min(rows), dropped, path)
+    return _log(joints, (clock, unit), settings, columns, min(rows), dropped, [], path)
 
 
-def load_archive(path: Path, names: set[str] | None = None) -> dict[str, NDArray[Any]]:
-    """Arrays of an NPZ archive by name: all, or those of some names."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files if names is None or key in names}
-    # zipfile has its own exceptions.
-    except Exception as error:
-        raise RecordingError(f'cannot be read: {error}', subject=str(path),
-                             remedy='give an archive of plain arrays') from error
+def seconds(clock: Sequence[NDArray[Any]], unit: str | None) -> tuple[FloatArray, float, str]:
+    """Times since their median, that median, both s, and the unit if it was detected.
 
-
-def read_table(path: Path, *, needs_header: bool = True) -> tuple[list[str], FloatArray, int]:
-    """Header, numbers, (N, columns), and number of rows of another length of a table.
-
-    Text has a line of names and one row per sample, separated by commas, semicolons, tabs or
-    blanks, with or without quotes, byte order mark, and comments or empty lines before it. JSON
-    is an object with ``columns``, their names, and ``rows``. Fields that are not numbers are nan.
-    Unless a header is needed, columns without one are named by their numbers, from 1.
+    Parameters
+    ----------
+    clock : sequence of ndarray, each of shape (N,)
+        Times, or seconds and nanoseconds.
+    unit : str, optional
+        One of `robot_dynamics.identification.dataset.conventions.TIME_UNITS`; detected if not
+        given, see `unit_of_time`.
     """
-    if path.suffix.lower() == '.json':
-        return _json_table(path)
-    lines = _lines(path)
-    first = next((k for k, line in enumerate(lines) if line.strip()
-                  and not line.lstrip().startswith(_COMMENTS)), len(lines))
-    if len(lines) - first < 2:
-        raise RecordingError('has no rows', subject=str(path),
-                             remedy='give a table with a header and numbers')
-    names, rows = lines[first], lines[first + 1:]
-    mark = _mark(names, rows)
-    if mark == _BLANK:
-        names, rows = (_BLANK.join(names.split()), [_BLANK.join(row.split()) for row in rows])
-    try:
-        header = [name.strip().lstrip('-').strip()
-                  for name in next(csv.reader([names], delimiter=mark), [])]
-        if not needs_header and np.isfinite(number(names.split(mark)[0])):
-            header, rows = [str(k + 1) for k in range(len(header))], [names, *rows]
-        quoted = any('"' in row for row in rows[:2])
-        good: list[Any] = [
-            row for row in rows if row.count(mark) == len(header) - 1] if not quoted else [
-            row for row in csv.reader(rows, delimiter=mark) if len(row) == len(header)]
-    except csv.Error as error:
-        raise RecordingError(f'cannot be read as a table: {error}', subject=str(path),
-                             remedy='give a table with a header and numbers') from error
-    broken = len(rows) - len(good) - sum(not row.strip() for row in rows)
-    if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} valid rows of {len(header)}', subject=str(path),
-                             remedy='give a table with a header and one row per sample')
-    if mark != ',' and any(',' in field for field in good[0]):
-        good = [row.replace(',', '.') if isinstance(row, str)
-                else [field.replace(',', '.') for field in row] for row in good]
-    return header, _values(good, header, mark, path), broken
+    whole = clock[0]
+    good = whole[np.isfinite(whole)]
+    if not len(good):
+        return np.full(len(whole), np.nan), 0.0, ''
+    middle = np.sort(good)[len(good) // 2]
+    with np.errstate(over='ignore', invalid='ignore'):
+        if len(clock) == 2:
+            return (whole - middle) + 1e-9 * clock[1], float(middle), ''
+        detected = ''
+        if unit is None:
+            unit = unit_of_time(float(np.median(np.abs(np.diff(good)))) if len(good) > 1 else 0.0,
+                                float(middle))
+            detected = '' if unit == 's' else unit
+        return (whole - middle) * TIME_UNITS[unit], float(middle) * TIME_UNITS[unit], detected
 
 
-def number(field: Any) -> float:
-    """Field as a number, or nan."""
-    try:
-        return float(field)
-    except (TypeError, ValueError):
-        return float('nan')
+def _found(header: Sequence[str], quantity: str, joints: Sequence[str],
+           rename: Mapping[str, str], settings: DatasetSettings, path: Path) -> Found:
+    """Columns of the quantities, by keys or else by their names."""
+    given = {wanted: _by_keys(header, settings.keys[wanted], path) for wanted in QUANTITIES
+             if wanted in settings.keys and quantity in ('all', wanted)}
+    found = find_columns(header, joints, rename, None if quantity == 'all' else quantity,
+                         settings.topic)
+    if found.rivals and not given:
+        raise RecordingError('has several sources of joint states: ' + ', '.join(found.rivals),
+                             subject=str(path), remedy=f'choose one: log: {{topic: '
+                                                       f'"{found.rivals[0].rstrip("/.")}"}}')
+    found.places.update(given)
+    found.degrees -= given.keys()
+    return found
+
+
+def _by_keys(header: Sequence[str], keys: Any, path: Path) -> tuple[int, ...]:
+    """Columns by name, or by number from 1."""
+    places = []
+    for key in keys if isinstance(keys, (list, tuple)) else [keys]:
+        if isinstance(key, int) and 1 <= key <= len(header):
+            places.append(key - 1)
+        elif list(header).count(key) == 1:
+            places.append(list(header).index(key))
+        else:
+            raise RecordingError(f'has not exactly one column {key}', subject=str(path),
+                                 remedy=f'give names or numbers in log.keys; {_listed(header)}')
+    return tuple(places)
+
+
+def _clock(header: Sequence[str], source: str, settings: DatasetSettings, path: Path
+           ) -> tuple[tuple[int, ...], str | None]:
+    """Columns of time and their unit, if their name has one."""
+    if 'time' in settings.keys:
+        return _by_keys(header, settings.keys['time'], path), None
+    return time_columns(header, source)
+
+
+def _missing(quantity: str, tables: Sequence[tuple[str, Sequence[str]]], joints: Sequence[str],
+             rename: Mapping[str, str], settings: DatasetSettings, source: str) -> RecordingError:
+    """Error of a quantity without columns, with settings that would work where there are some."""
+    header = next((header for name, header in tables if name in ('all', quantity)), [])
+    if is_unnamed(header):
+        return RecordingError(
+            'has no line of names, and all fields of its first line are numbers', subject=source,
+            remedy='name its columns by number: ' + _by_number(len(header), len(joints)))
+    of = [one for one in (next(iter(matches(column, joints, rename)), None) for column in header)
+          if one is not None and one.quantity == quantity]
+    lacking = [joint for joint in joints if joint not in [one.joint for one in of]]
+    named = [one.joint for one in of if one.joint in joints]
+    if len(named) > len(set(named)) and not lacking:
+        message = f'has several columns for the {quantity} of {named[0]}'
+    elif named or len(joints) == 1:
+        message = f'has no {quantity} of {lacking[0]}'
+    else:
+        message = f'has no {quantity} of its joints {", ".join(joints)}'
+    return RecordingError(message, subject=source, remedy=_proposal(
+        quantity, header, joints, rename, lacking) + _listed(header))
+
+
+def _by_number(count: int, n: int) -> str:
+    """Keys of a table without names, in its most usual order."""
+    parts = [('position', 'effort'), QUANTITIES][count > 1 + 2 * n]
+    lists = [f'{name}: {[*range(2 + k * n, 2 + (k + 1) * n)]}' for k, name in enumerate(parts)]
+    return 'log: {keys: {time: 1, ' + ', '.join(lists) + '}}'
+
+
+def _proposal(quantity: str, header: Sequence[str], joints: Sequence[str],
+              rename: Mapping[str, str], lacking: Sequence[str]) -> str:
+    """Settings for columns with other names, or empty."""
+    others = [column for column in header if not list(matches(column, joints, rename))
+              and not time_columns([column])[0]]
+    # Columns with a word of the quantity, but other names of joints.
+    found = [stem_of(column) for column in others]
+    stems = [one[1] for one in found if one is not None and one[0] == quantity]
+    if len(stems) == len(joints) == len(set(stems)):
+        return 'name them: names: {' + ', '.join(
+            f'"{stem}": {joint}' for stem, joint in zip(stems, joints, strict=True)) + '}; '
+    if len(others) >= len(joints) == len(lacking):
+        places = [list(header).index(column) + 1 for column in others[:len(joints)]]
+        return f'name its columns, such as log: {{keys: {{{quantity}: {places}}}}}; '
+    return 'add it to the table; '
+
+
+def _listed(header: Sequence[str]) -> str:
+    """Columns by number, for a message."""
+    names = [f'{k} {name}' for k, name in enumerate(header[:_LISTED], 1)]
+    return 'columns: ' + ', '.join(names) + (' ...' if len(header) > _LISTED else '')
 
 
 def _names(names: NDArray[Any], path: Path) -> list[str]:
@@ -193,25 +245,32 @@ def _names(names: NDArray[Any], path: Path) -> list[str]:
             for name in names]
 
 
-def _seconds(time: NDArray[Any], path: Path) -> FloatArray:
-    """Times of an archive, s."""
+def _times(time: NDArray[Any], path: Path) -> tuple[list[NDArray[Any]], str | None]:
+    """Times of an archive and their unit, if it is known."""
     if time.size != max(time.shape, default=0) or time.dtype.kind not in 'fiuM':
         raise RecordingError(f'must be one number for each row, got shape {time.shape} and type '
                              f'{time.dtype}', subject=f'{path}: time', remedy='give times in s')
+    time = time.ravel()
     if time.dtype.kind == 'M':
-        # Counted from the first time, to keep precision.
-        time = (time - time.ravel()[0]) / np.timedelta64(1, 's') if time.size else time
-    return np.asarray(time, dtype=np.float64).ravel()
+        return [time.astype('datetime64[ns]').astype(np.int64)], 'ns'
+    return [time.astype(np.int64) if time.dtype.kind == 'u' else time], None
 
 
-def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
-         columns: Mapping[str, FloatArray], count: int, dropped: dict[str, int], path: Path
-         ) -> Log:
-    if time is None:
-        if rate is None:
-            raise RecordingError('has no column of time', subject=str(path),
-                                 remedy='give rate, the rows per second')
-        time = np.arange(count) / rate
+def _log(joints: Sequence[str], clock: tuple[Sequence[NDArray[Any]], str | None],
+         settings: DatasetSettings, columns: Mapping[str, FloatArray], count: int,
+         dropped: dict[str, int], notes: list[str], path: Path) -> Log:
+    times, unit = clock
+    if times:
+        time, origin, detected = seconds(times, settings.time_unit or unit)
+        if detected:
+            notes.append(f'times were read as {detected}, from their size; if that is wrong, '
+                         'set log.time_unit')
+    elif settings.rate is not None:
+        time, origin = np.arange(count) / settings.rate, 0.0
+    else:
+        raise RecordingError('has no column of time', subject=str(path),
+                             remedy='name one: log: {keys: {time: 1}}; or give log.rate, the rows '
+                                    'per second')
     time = time[:count]
     stamps, good = stamps_of(time)
     if len(good) and not np.any(good):
@@ -220,95 +279,6 @@ def _log(joints: Sequence[str], time: FloatArray | None, rate: float | None,
     dropped['rows without a time'] = int(np.count_nonzero(~good))
     empty = np.full((count, len(joints)), np.nan)
     position, velocity, effort = (columns.get(name, empty)[:count][good] for name in QUANTITIES)
-    return Log(tuple(joints), stamps, position, velocity, effort, dropped, str(path))
-
-
-def _json_table(path: Path) -> tuple[list[str], FloatArray, int]:
-    try:
-        content = json.loads(path.read_text(encoding='utf-8-sig'))
-    except OSError as error:
-        raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
-                             remedy='give a JSON file') from error
-    except (ValueError, RecursionError) as error:
-        raise RecordingError(f'is damaged: {error}', subject=str(path),
-                             remedy='give a whole JSON file') from error
-    content = content if isinstance(content, dict) else {}
-    header, rows = content.get('columns'), content.get('rows')
-    if not (isinstance(header, list) and header and isinstance(rows, list)
-            and all(isinstance(name, str) for name in header)):
-        raise RecordingError('must have columns and rows', subject=str(path),
-                             remedy='give an object with "columns" (names) and "rows" (numbers)')
-    good = [row for row in rows if isinstance(row, list) and len(row) == len(header)]
-    if not good or len(good) > MAX_ROWS:
-        raise RecordingError(f'has {len(good)} valid rows of {len(header)}', subject=str(path),
-                             remedy='give one row per sample')
-    return header, np.array([[number(field) for field in row] for row in good]), \
-        len(rows) - len(good)
-
-
-def _places(header: Sequence[str], quantity: str, joints: Sequence[str],
-            rename: Mapping[str, str], alone: bool) -> tuple[int, ...] | None:
-    """Columns of a quantity, or None if one is missing."""
-    named = []
-    for column in header:
-        name = rename.get(column, column)
-        for word in _WORDS[quantity]:
-            stem = re.sub(rf'^{word}[_ .]|[_ .]{word}$', '', column)
-            if stem != column:
-                name = rename.get(stem, stem)
-                break
-        else:
-            # A column without a quantity in its name belongs to a table of one quantity.
-            name = name if alone else ''
-        named.append(name)
-    return in_order(named, joints)
-
-
-def _require(columns: Mapping[str, FloatArray], source: str, joints: Sequence[str],
-             required: Sequence[str], known: Sequence[str]) -> None:
-    for quantity in required:
-        if quantity not in columns:
-            raise RecordingError(f'has no {quantity} for some of: ' + ', '.join(joints),
-                                 subject=source,
-                                 remedy='give names, a map from the columns of the log to the '
-                                        'joints of the robot; it has: ' + ', '.join(known))
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RecordingError(f'cannot be read: {error.strerror}', subject=str(path),
-                             remedy='give a table') from error
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode('utf-16' if wide else 'utf-8-sig', errors='replace').splitlines()
-
-
-def _mark(names: str, rows: Sequence[str]) -> str:
-    """Separator of the fields."""
-    found = [mark for mark in _MARKS if mark in names]
-    if found:
-        return max(found, key=lambda mark: (names.count(mark), -_MARKS.index(mark)))
-    return _BLANK if len(names.split()) > 1 and len(rows[0].split()) > 1 else ','
-
-
-def _values(rows: Sequence[Any], header: Sequence[str], mark: str, path: Path) -> FloatArray:
-    """Numbers of rows, which are lines or lists of fields."""
-    fields = rows
-    if isinstance(rows[0], str):
-        try:
-            return np.loadtxt(rows, delimiter=mark, ndmin=2, comments=None)
-        except ValueError:
-            fields = [row.split(mark) for row in rows]
-    wanted = set(header)
-    for row in fields:
-        again = [field.strip().lstrip('-').strip() for field in row]
-        if again != list(header) and set(again) == wanted:
-            raise RecordingError('has a second header with another order of columns',
-                                 subject=str(path), remedy='give the two parts as two files')
-    values = np.array([[number(field) for field in row] for row in fields])
-    if not np.any(np.isfinite(values)):
-        raise RecordingError(f'has no numbers, but fields such as {shown(str(fields[0][0]))}',
-                             subject=str(path),
-                             remedy='write them like 1234.5, without thousands separators')
-    return values
+    start = origin + float(time[good][0]) if np.any(good) else 0.0
+    return Log(tuple(joints), stamps, position, velocity, effort, dropped, str(path), start,
+               tuple(notes))

@@ -24,7 +24,7 @@ import numpy as np
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset.log import LARGEST_VALUE, UsableRows
 from robot_dynamics.identification.dataset.settings import require_mapping
-from robot_dynamics.identification.dataset.tables import read_table
+from robot_dynamics.identification.dataset.table_files import read_table
 from robot_dynamics.model.arrays import FloatArray
 
 #: Quantities of a table of a servo; the first three are required.

@@ -29,19 +29,14 @@ import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset.bags import JOINT_STATE, read_joint_states
+from robot_dynamics.identification.dataset.conventions import QUANTITIES, TIME_NAMES
 from robot_dynamics.identification.dataset.settings import (
     LogSettings,
     require_choice,
     require_mapping,
     require_number,
 )
-from robot_dynamics.identification.dataset.tables import (
-    QUANTITIES,
-    TABLES,
-    TIME_NAMES,
-    load_archive,
-    read_table,
-)
+from robot_dynamics.identification.dataset.table_files import TABLES, load_archive, read_table
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.recordings.bag import stream_topics
 
@@ -166,7 +161,7 @@ def read_columns(path: Path) -> Columns:
     ['time', 'motor_elbow_position', 'elbow_position', 'elbow_effort']
     """
     if path.suffix.lower() in TABLES:
-        header, table, _ = read_table(path, needs_header=False)
+        header, table, _ = read_table(path)
         if len(table) < 2:
             raise RecordingError('has a single row', subject=str(path),
                                  remedy='give one row per sample')

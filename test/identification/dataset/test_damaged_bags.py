@@ -3,8 +3,11 @@
 
 import shutil
 import sqlite3
+import struct
+import sys
 from contextlib import closing
 
+import lz4.frame
 import numpy as np
 import pytest
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -13,6 +16,11 @@ from rosbags.typesys import Stores, get_typestore
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.dataset.bags import PARTS_MISSING, read_bag
 from robot_dynamics.identification.dataset.dataset import load_dataset
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 ROWS = 3000
 
@@ -125,3 +133,38 @@ def test_messages_that_are_none_are_counted(three, bags, tmp_path):
     assert dataset.counts['damaged messages'] == 4
     assert dataset.counts['rows out of order'] == 1
     assert dataset.count == ROWS - 4
+
+
+@pytest.mark.parametrize('compression', ['', 'lz4', 'zstd'])
+def test_an_only_chunk_that_was_cut(three, bags, tmp_path, compression):
+    """The rows before the cut are read, also of a compressed chunk."""
+    content = bags['mcap'].read_bytes()
+    place = 8
+    while content[place] != 6:
+        place += 9 + struct.unpack_from('<Q', content, place + 1)[0]
+    length, = struct.unpack_from('<Q', content, place + 1)
+    body = content[place + 9:place + 9 + length]
+    name, = struct.unpack_from('<I', body, 28)
+    data = body[32 + name + 8:]
+    if compression == 'lz4':
+        data = lz4.frame.compress(data)
+    elif compression == 'zstd':
+        data = zstd.compress(data)
+    chunk = body[:28] + struct.pack('<I', len(compression)) + compression.encode() \
+        + struct.pack('<Q', len(data)) + data
+    path = tmp_path / 'cut.mcap'
+    path.write_bytes((content[:place] + b'\x06' + struct.pack('<Q', len(chunk)) + chunk)[
+        :place + len(chunk) // 2])
+    log = read_bag(path, three.robot.joint_names, {})
+    whole = read_bag(bags['mcap'], three.robot.joint_names, {})
+    assert 0.2 * ROWS < log.count < 0.7 * ROWS and log.dropped[PARTS_MISSING] == 1
+    np.testing.assert_array_equal(log.position, whole.position[:log.count])
+
+
+def test_a_recording_of_ros_1_is_named(three, tmp_path):
+    path = tmp_path / 'run.bag'
+    path.write_bytes(b'#ROSBAG V2.0\n')
+    for source in (path, tmp_path):
+        with pytest.raises(RecordingError, match=r'is a recording of ROS 1; convert it: .*'
+                                                 r'rosbags-convert --src .*\.bag --dst .*run$'):
+            read_bag(source, three.robot.joint_names, {})

@@ -207,15 +207,11 @@ def test_wrong_arrays(three):
 
 
 @pytest.mark.filterwarnings('error')
-def test_times_of_any_kind_cause_no_warning(three, tmp_path):
+def test_times_of_any_kind_cause_no_warning(three):
     t, q, v, a = three.motion(seconds=5.0)
     tau = three.efforts(q, v, a)
     with pytest.raises(RecordingError, match='s apart; give times in s'):
         dataset_from_arrays(three.robot, 1.7e18 + 1e9 * t, q, tau)
-    path = tmp_path / 'log.npz'
-    np.savez(path, time=np.round(1.7e18 + 1e9 * t).astype(np.int64), position=q, effort=tau)
-    with pytest.raises(RecordingError, match='s apart; give times in s'):
-        load_dataset(path, three.robot)
     # A time that was spoilt is the time of no row, wherever it stands.
     for place, wrong in ((0, 1e300), (500, -1e308), (-1, 1e308), (7, np.inf), (8, 9e9)):
         time = 1.7e9 + t
