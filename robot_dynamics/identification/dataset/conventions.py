@@ -53,7 +53,7 @@ _Place = tuple['str | int', int, bool]
 
 
 class Match(NamedTuple):
-    """A column with the quantity of a joint, by its name or number.
+    """A column with the quantity of a joint, named or numbered.
 
     ``source`` is the topic or object before them, ``rank`` the place among `WORDS`.
     """

@@ -148,7 +148,7 @@ def seconds(clock: Sequence[NDArray[Any]], unit: str | None) -> tuple[FloatArray
 
 def _found(header: Sequence[str], quantity: str, joints: Sequence[str],
            rename: Mapping[str, str], settings: DatasetSettings, path: Path) -> Found:
-    """Columns of the quantities, by keys or else by their names."""
+    """Columns of the quantities, from keys or else from the header."""
     given = {wanted: _by_keys(header, settings.keys[wanted], path) for wanted in QUANTITIES
              if wanted in settings.keys and quantity in ('all', wanted)}
     found = find_columns(header, joints, rename, None if quantity == 'all' else quantity,
