@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motion of an arm behind an effort controller when what commands it ends.
 
-    python -m benchmark.driver_stops [--runs 5] [--rate 500] [--priority 50] [--write]
+    python -m benchmark.driver_stops [--runs 5] [--rate 500 250 1000] [--priority 50] [--write]
         [--plugin CLASS]
 
 arm7 carries 2 kg that its model does not have, and follows a reference. The system is that of
-``robot-dynamics up --hardware``. `--write` puts medians into docs/hardware.md.
+``robot-dynamics up --hardware``. `--write` puts medians into docs/hardware.md. Rates after the
+first one are measured with brakes only, at most `OTHER_RUNS` times.
 
 By default a stand-in takes the efforts. Its services and messages are those of ros2_control, and
 it applies the last efforts forever, as forward_command_controller does. With `--plugin`, it is the
@@ -15,11 +16,13 @@ brake_rate (1/s); without brakes, something holds the arm until it is under cont
 time. Needs controller_manager_msgs.
 
 Motion counts from the end or, where the controller goes on after that, from its last command.
+Efforts end with the first state that reports none.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import statistics
@@ -29,9 +32,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -51,6 +53,7 @@ from benchmark.sections import DOCS, write_section
 from robot_dynamics.bringup.hardware import load_hardware
 from robot_dynamics.bringup.launching.actions import find_package
 from robot_dynamics.bringup.processes import child_environment
+from robot_dynamics.control.feedback.drives import assumed_rotors
 from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
@@ -69,10 +72,12 @@ BRAKE_DELAY, WATCHED = 0.02, 1.0
 SLOWEST, FASTEST = 0.4, 0.65
 #: Silence that shows the end of commands, and the longest wait for it. s.
 SILENT, LONGEST_END = 0.3, 15.0
-#: Rotors and friction of the drives, which the description does not have: without them, delays of
-#: a busy machine let the light wrist oscillate. kg m^2, N m s/rad.
-ARMATURE, DAMPING = 0.05, 0.5
+#: Rotors of the drives, over those that the gains are made for, and their friction, N m s/rad.
+#: With lighter ones, delays of a busy machine let the arm oscillate from the first effort on.
+ROTORS, DAMPING = 1.0 / 3.0, 0.5
 TRIES = 6
+#: Runs at rates after the first one.
+OTHER_RUNS = 3
 CONTROLLERS = Path(__file__).resolve().parent.parent / 'config' / 'controllers_effort.yaml'
 
 
@@ -120,6 +125,11 @@ def send(pid: int, number: signal.Signals) -> None:
         pass
 
 
+def rotors() -> np.ndarray:
+    """Rotor inertia of the joints of the arm, shape (7,), kg m^2."""
+    return ROTORS * assumed_rotors(Robot.from_urdf('arm7'))
+
+
 def start_stand_in(processes: Processes, options: argparse.Namespace, *, brakes: bool,
                    folder: Path) -> None:
     """Start the stand-in for ros2_control, and the simulated arm."""
@@ -127,7 +137,7 @@ def start_stand_in(processes: Processes, options: argparse.Namespace, *, brakes:
     parameters = {'robot': 'arm7', 'spin': 'waitset', 'rate': options.rate,
                   'command_topic': 'drive/commands', 'hold_time': BRAKE_DELAY if brakes else 60.0,
                   'release_time': 0.02, 'payload_mass': PAYLOAD, 'initial_position': POSE,
-                  'armature': [ARMATURE], 'viscous_friction': [DAMPING],
+                  'armature': rotors().tolist(), 'viscous_friction': [DAMPING],
                   'publish_description': True}
     words = [word for name, value in parameters.items()
              for word in ('-p', f'{name}:={str(value).lower() if value is True else value}')]
@@ -156,7 +166,7 @@ def plant_urdf(plugin: str, folder: Path, *, brakes: bool) -> str:
     arm = Robot.from_urdf('arm7')
     mjcf = folder / 'arm.xml'
     laden = replace(with_payload(arm, PAYLOAD, [0.0, 0.0, 0.0]), damping=np.full(arm.n, DAMPING),
-                    armature=np.full(arm.n, ARMATURE))
+                    armature=rotors())
     mjcf.write_text(robot_to_mjcf(laden, joint_limits=False))
     root = ET.fromstring(shipped_robots()['arm7'].read_text())
     system = ET.SubElement(root, 'ros2_control', name='arm', type='system')
@@ -218,6 +228,18 @@ def forward(rate: float, has_brakes: bool) -> None:
     executor.spin()
 
 
+class Motion(NamedTuple):
+    """Motion of an arm after an end of its control: largest values within `WATCHED`."""
+
+    #: Speed of the fastest joint at the end, rad/s.
+    speed: float
+    #: Largest distance from there, rad, and speed, rad/s.
+    distance: float
+    peak: float
+    #: Time until no effort acts, nan for never. s.
+    effort_end: float
+
+
 class Bench:
     """The processes of one run, and what joint states show."""
 
@@ -229,7 +251,7 @@ class Bench:
         self.node = Node('_observer')
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
-        self.states: list[tuple[float, np.ndarray, np.ndarray]] = []
+        self.states: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
         self.mode = ''
         self.last_command = 0.0
         self.node.create_subscription(Float64MultiArray, 'effort_controller/commands',
@@ -253,8 +275,9 @@ class Bench:
     def _on_state(self, message: JointState) -> None:
         order = [message.name.index(name) for name in NAMES]
         stamp = message.header.stamp
-        self.states.append((stamp.sec + 1e-9 * stamp.nanosec, np.array(message.position)[order],
-                            np.array(message.velocity)[order]))
+        self.states.append((stamp.sec + 1e-9 * stamp.nanosec, *(
+            np.array(values)[order]
+            for values in (message.position, message.velocity, message.effort))))
 
     def _on_command(self, message: Float64MultiArray) -> None:
         self.last_command = time.time()
@@ -294,12 +317,16 @@ class Bench:
                 return pid
         raise RuntimeError(f'{name} does not run')
 
-    def motion(self, end: Callable[[Bench], None]) -> tuple[float, float, float]:
-        """Speed at the end, largest distance from there, and peak speed."""
+    def begin(self) -> None:
+        """Activate the effort controller as soon as the arm is held."""
         if not self.wait(90.0, lambda: self.mode == 'holding'):
             raise RuntimeError(f'it does not hold: {self.mode}')
         self.wait(0.5)
         self.activate()
+
+    def motion(self, end: Callable[[Bench], None]) -> Motion:
+        """What the arm does after an end of its control."""
+        self.begin()
 
         def moves() -> bool:
             if self.mode == 'safe':
@@ -321,11 +348,13 @@ class Bench:
             raise RuntimeError('joint states have ended')
         times = np.array([each[0] for each in self.states])
         first, last = np.searchsorted(times, (begin, begin + WATCHED))
-        _, position, velocity = self.states[first]
+        _, position, velocity, _ = self.states[first]
         after = self.states[first:last]
-        return (float(np.abs(velocity).max()),
-                max(float(np.abs(each[1] - position).max()) for each in after),
-                max(float(np.abs(each[2]).max()) for each in after))
+        return Motion(
+            float(np.abs(velocity).max()),
+            max(float(np.abs(each[1] - position).max()) for each in after),
+            max(float(np.abs(each[2]).max()) for each in after),
+            next((each[0] - begin for each in after if not each[3].any()), math.nan))
 
     def close(self) -> None:
         """End every process."""
@@ -367,6 +396,9 @@ def deactivate(bench: Bench) -> None:
         transition=Transition(id=Transition.TRANSITION_DEACTIVATE)))
 
 
+#: Runs by title, rate and whether there are brakes.
+Results = dict[str, dict[tuple[float, bool], list[Motion]]]
+
 CASES = {
     'Ctrl-C of the launch': to_launch(signal.SIGINT),
     '`ros2 lifecycle set ... deactivate`': deactivate,
@@ -378,8 +410,7 @@ CASES = {
 }
 
 
-def measure(title: str, options: argparse.Namespace, *, brakes: bool
-            ) -> tuple[float, float, float]:
+def measure(title: str, options: argparse.Namespace, *, brakes: bool) -> Motion:
     """One run; a system that does not come up on a busy machine is started again."""
     for attempt in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
@@ -395,19 +426,25 @@ def measure(title: str, options: argparse.Namespace, *, brakes: bool
     raise AssertionError
 
 
-def table(results: dict[str, dict[bool, list[tuple[float, float, float]]]]) -> str:
+def table(results: Results, rates: list[float]) -> str:
     """Table of medians, and the largest motion in brackets."""
-    lines = ['| end | speed then, rad/s | with brakes: motion within 1 s, rad | peak speed, rad/s '
-             '| without brakes: motion, rad | peak speed, rad/s |',
-             '|---|---:|---:|---:|---:|---:|']
+    lines = ['| end | ' + ''.join(f'{rate:g} Hz, rad | ' for rate in rates)
+             + 'peak speed, rad/s | efforts end after, ms | without brakes, rad '
+             '| peak speed, rad/s |', '|---|' + '---:|' * (len(rates) + 4)]
     for title, runs in results.items():
-        cells = [f'{statistics.median(run[0] for each in runs.values() for run in each):.2f}']
-        for brakes in (True, False):
-            motions = [run[1] for run in runs[brakes]]
-            cells += [f'{statistics.median(motions):.3f} ({max(motions):.3f})',
-                      f'{statistics.median(run[2] for run in runs[brakes]):.2f}']
+        held, falls = [runs.get((rate, True), []) for rate in rates], runs[rates[0], False]
+        cells = [distances(each) for each in held]
+        cells += [f'{statistics.median(run.peak for run in held[0]):.2f}',
+                  f'{1e3 * statistics.median(run.effort_end for run in held[0]):.0f}',
+                  distances(falls), f'{statistics.median(run.peak for run in falls):.2f}']
         lines.append(f'| {title} | ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
+
+
+def distances(runs: list[Motion]) -> str:
+    """Median and largest motion of some runs, in words."""
+    motions = [run.distance for run in runs]
+    return f'{statistics.median(motions):.3f} ({max(motions):.3f})' if motions else '-'
 
 
 def main() -> None:
@@ -418,7 +455,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument('--only', nargs='+', choices=CASES, default=list(CASES))
     parser.add_argument('--runs', type=int, default=5)
-    parser.add_argument('--rate', type=float, default=500.0)
+    parser.add_argument('--rate', type=float, nargs='+', default=[500.0])
     parser.add_argument('--priority', type=int, default=0, help='real-time priority of all '
                         'processes, on a machine with other load; 0 for none')
     parser.add_argument('--plugin', default='', help='class of the simulated hardware, for the '
@@ -426,31 +463,35 @@ def main() -> None:
     parser.add_argument('--write', action='store_true')
     options = parser.parse_args()
     if options.priority:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(options.priority))
-    results: dict[str, dict[bool, list[tuple[float, float, float]]]] = {}
+        # What is measured must not wait for this process.
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(options.priority - 1, 1)))
+    results: Results = {}
+    rates = list(options.rate)
     for title in options.only:
         results[title] = {}
-        for brakes in (True, False):
-            run = partial(measure, title, options, brakes=brakes)
-            results[title][brakes] = [run() for _ in range(options.runs)]
-            print(title, brakes, results[title][brakes], flush=True)
+        for rate, brakes in [(rates[0], False), *((rate, True) for rate in rates)]:
+            options.rate = rate
+            runs = options.runs if rate == rates[0] else min(options.runs, OTHER_RUNS)
+            results[title][rate, brakes] = [measure(title, options, brakes=brakes)
+                                            for _ in range(runs)]
+            print(title, rate, brakes, results[title][rate, brakes], flush=True)
         if options.write:  # After each: a machine with other load may take an hour for all.
-            write(results, options)
-    print(table(results))
+            write(results, options, rates)
+    print(table(results, rates))
 
 
-def write(results: dict[str, dict[bool, list[tuple[float, float, float]]]],
-          options: argparse.Namespace) -> None:
+def write(results: Results, options: argparse.Namespace, rates: list[float]) -> None:
     """Put the table into the document."""
     arm = 'the real controller manager, with a hardware that simulates the arm' \
         if options.plugin else 'a stand-in for ros2_control with its message types'
-    command = f'python -m benchmark.driver_stops --runs {options.runs} --rate {options.rate:g}' \
+    command = f'python -m benchmark.driver_stops --runs {options.runs} --rate ' \
+        + ' '.join(f'{rate:g}' for rate in rates) \
         + (' --plugin CLASS' if options.plugin else '') \
         + (f' --priority {options.priority}' if options.priority else '') + ' --write'
-    count = f'Medians of {options.runs} runs, the largest motion in brackets' \
-        if options.runs > 1 else 'One run each'
+    count = f'Medians of {options.runs} runs, of {OTHER_RUNS} at rates after the first one; the ' \
+        'largest motion in brackets' if options.runs > 1 else 'One run each'
     write_section(DOCS / 'hardware.md', SECTION, (
-        f'{table(results)}\n\nBehind {arm}. {count}. Made by `{command}`.'))
+        f'{table(results, rates)}\n\nBehind {arm}. {count}. Made by `{command}`.'))
 
 
 if __name__ == '__main__':

@@ -135,4 +135,4 @@ NODES = {'arm': MeasuredArm, 'controller': MeasuredController, 'echo': Echo}
 
 if __name__ == '__main__':
     OUTPUT = Path(sys.argv[2])
-    sys.exit(run(NODES[sys.argv[1]], sys.argv[2:]))
+    sys.exit(run(NODES[sys.argv[1]], sys.argv[2:], is_real_time=True))

@@ -37,6 +37,9 @@ TABLE = (
 
 #: Time between two checks, as a share of the silence, and its longest. s.
 _SHARE, _LONGEST_PERIOD = 0.15, 0.02
+#: Most of the silence that one check may add: when this process was delayed, commands may still
+#: wait for another thread of it.
+_LARGEST_STEP = 0.5
 #: Time between two attempts to stop the arm, and for which they go on. s.
 _ATTEMPT_PERIOD, _LONGEST_ATTEMPT = 0.1, 5.0
 #: How long this node waits for the end of the commands when it has to stop. s.
@@ -56,16 +59,17 @@ class SilenceWatch:
     --------
     >>> watch = SilenceWatch(0.03, 0.5)
     >>> watch.check(0.0, received=True, publishers=1)
-    >>> watch.check(0.02, received=False, publishers=1)
-    >>> watch.check(0.04, received=False, publishers=1)
-    'no command for 40 ms'
+    >>> watch.check(0.015, received=False, publishers=1)
+    >>> watch.check(0.03, received=False, publishers=1)
+    >>> watch.check(0.031, received=False, publishers=1)
+    'no command for 31 ms'
     """
 
     def __init__(self, silence: float, handover_silence: float):
         self._silence, self._handover_silence = silence, handover_silence
         #: Whether commands have begun.
         self.is_armed = False
-        self._last = self._handover_until = 0.0
+        self._last = self._checked = self._handover_until = 0.0
         self._had_publisher = False
 
     def check(self, now: float, *, received: bool, publishers: int) -> str | None:
@@ -83,9 +87,11 @@ class SilenceWatch:
         if received:
             if not self.is_armed:
                 self._had_publisher, self._handover_until = False, now
-            self.is_armed, self._last = True, now
+            self.is_armed, self._last, self._checked = True, now, now
         if not self.is_armed:
             return None
+        self._last += max(0.0, now - self._checked - _LARGEST_STEP * self._silence)
+        self._checked = now
         if publishers > 1:
             self._handover_until = now + self._handover_silence
         has_gone = self._had_publisher and publishers == 0 and not received
@@ -112,7 +118,7 @@ class CommandGuardNode(PlainNode):
         # Why the arm has to be stopped, empty once it is, and the last failure.
         self._reason = self._failure = ''
         self._stops = 0
-        # Whether it was inactive already, so that there is nothing to report.
+        # Whether it was inactive already by the last look, so that there is little to report.
         self._was_stopped = False
         self._begun_at = self._attempted_at = 0.0
 
@@ -185,14 +191,15 @@ class CommandGuardNode(PlainNode):
     def _on_answer(self, reason: str | None) -> None:
         if reason is not None:
             self._failure = reason
-        elif self._reason and self._was_stopped:
-            self._reason = ''
         elif self._reason:
             controller = self._driver.controller
-            self.get_logger().warning(
-                f'{self._reason}: ' + ('the driver has stopped the arm' if controller is None else
-                                       f'{controller.name} is deactivated'))
+            text = f'{self._reason}: ' + ('the driver has stopped the arm' if controller is None
+                                          else f'{controller.name} is deactivated')
             self._reason = ''
+            if self._was_stopped:
+                self.get_logger().info(text)
+            else:
+                self.get_logger().warning(text)
 
     def _status(self) -> Status:
         controller = self._driver.controller
@@ -208,7 +215,7 @@ class CommandGuardNode(PlainNode):
                       'waits for commands', values)
 
 
-main = partial(run, CommandGuardNode, table=TABLE)
+main = partial(run, CommandGuardNode, table=TABLE, is_real_time=True)
 
 if __name__ == '__main__':
     sys.exit(main())

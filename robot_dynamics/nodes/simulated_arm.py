@@ -423,7 +423,7 @@ class SimulatedArmNode(PlainNode):
         return Status(Level.OK, drive.state.value, values)
 
 
-main = partial(run, SimulatedArmNode, table=TABLE)
+main = partial(run, SimulatedArmNode, table=TABLE, is_real_time=True)
 
 if __name__ == '__main__':
     sys.exit(main())

@@ -240,7 +240,8 @@ class MotionSupervisor:
         joint = int(np.argmax(against * np.abs(commanded)))
         return Finding(Cause.MOVES_AGAINST, joint, f'{self._names[joint]} moves as by '
                        f'{acting[joint]:.3g} where {commanded[joint]:.3g} was commanded; check '
-                       'the sign of its effort')
+                       'the sign of its effort; it oscillates where rotors are set too large or '
+                       'efforts act late')
 
 
 class LatenessCounter:

@@ -544,7 +544,7 @@ class EffortControllerNode(ManagedNode):
 def run_controller(make_node: Callable[[StopRequest], EffortControllerNode],
                    table: Sequence[Parameter], args: Sequence[str] | None = None) -> int:
     """Run a controller with the parameters of its law; return the exit status."""
-    return run(make_node, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *table))
+    return run(make_node, args, (AUTOSTART, *CONTROLLER_PARAMETERS, *table), is_real_time=True)
 
 
 class Telemetry:

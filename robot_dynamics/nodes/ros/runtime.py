@@ -8,6 +8,7 @@ the end of its parent, sends its last messages (a safe command), and exits with 
 from __future__ import annotations
 
 import gc
+import os
 import re
 import sys
 import tempfile
@@ -44,11 +45,12 @@ _ASSIGNMENT = ':='
 
 
 def run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | None = None,
-        table: Sequence[Parameter] = ()) -> int:
+        table: Sequence[Parameter] = (), *, is_real_time: bool = False) -> int:
     """Run a node in this process until it is asked to stop; return the exit status.
 
     `make_node` takes the stop request, which a slow start should check, and returns the node.
-    `args` is `sys.argv` by default; the table of the node's own parameters is for ``--help``.
+    `args` is `sys.argv` by default; the table of the node's own parameters is for ``--help``. A
+    node that `is_real_time` keeps a real-time priority that it was started with.
     """
     if asks_for_help(sys.argv[1:] if args is None else args):
         try:
@@ -57,6 +59,8 @@ def run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | Non
         except BrokenPipeError:
             forget_output()
         return 0
+    if not is_real_time:
+        _give_up_priority()
     stop = StopRequest()
     try:
         stop.listen()
@@ -70,6 +74,15 @@ def run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str] | Non
         rclpy.try_shutdown()
         stop.ignore_more()
     return 0
+
+
+def _give_up_priority() -> None:
+    """Give up a real-time priority, which a launch passes on to all its processes.
+
+    A node that computes for a tenth of a second would delay controllers of the same priority.
+    """
+    if sys.platform == 'linux' and os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def asks_for_help(args: Sequence[str]) -> bool:

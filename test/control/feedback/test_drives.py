@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,10 @@ from robot_dynamics.control.feedback.drives import COULOMB_SHARE, assumed_rotors
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.control.laws.model_based import PDGravityController
 from robot_dynamics.control.motion.references import PointToPoint
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.control.session.session import ControlSession, SessionSettings
+from robot_dynamics.model.modify import with_payload
+from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.plant import Plant
 
 
@@ -53,3 +58,45 @@ def test_a_light_wrist_follows_against_friction_if_rotors_are_assumed(arm3, fact
     assert worst(with_rotors(model)).max() < 1.05 * bound
     # Feedback for the links alone leaves the wrist nearly where it is.
     assert worst(model)[2] > 0.9
+
+
+def take_over(factor, periods, seconds=1.0):
+    """Session and peak speed of an arm that is held by its first effort, which acts late.
+
+    True rotors are `factor` times the assumed ones, and 2 kg are unknown. Efforts act some periods
+    after the states that they answer.
+    """
+    described = Robot.from_urdf('arm7')
+    model = with_rotors(described)
+    plant = Plant(replace(with_payload(described, 2.0, [0.0, 0.0, 0.0]),
+                          armature=factor * model.armature, damping=np.full(7, 0.5)),
+                  timestep=0.0005)
+    plant.reset([0.1, 0.2, 0.3, -1.5, 0.0, 1.5, 0.0])
+    law = PDGravityController(model, period=0.002, delay=0.005)
+    session = ControlSession(model, law, SessionSettings(period=0.002))
+    peak, waiting = 0.0, deque()
+    for k in range(round(seconds / 0.002)):
+        command = session.on_joint_state(1.0 + 0.002 * k, 1.0 + 0.002 * k, model.joint_names,
+                                         plant.q, plant.v, np.full(7, np.nan))
+        waiting.append(command.effort.copy())
+        if len(waiting) > periods:
+            plant.set_effort(waiting.popleft())
+            plant.advance(0.002)
+        peak = max(peak, np.abs(plant.v).max())
+        if session.mode is Mode.SAFE:
+            break
+    return session, peak
+
+
+@pytest.mark.parametrize(('factor', 'periods'), [(0.2, 2), (1.0 / 3.0, 3), (1.0, 3)])
+def test_an_arm_with_lighter_rotors_is_held_from_its_first_effort_on(factor, periods):
+    session, peak = take_over(factor, periods)
+    assert session.mode is Mode.HOLDING
+    assert peak < 0.5
+
+
+def test_an_arm_with_far_lighter_rotors_than_assumed_oscillates_with_late_efforts():
+    """Its loop is stable up to 3.8 ms; it goes safe, and its reason names the rotors."""
+    session, _ = take_over(0.1, 3)
+    assert session.mode is Mode.SAFE
+    assert 'rotors' in session.reason
