@@ -16,7 +16,6 @@ from controllers_parts.conditions import LATE, NOISE
 from controllers_parts.contenders import DELAY, PERIOD
 from controllers_parts.motions import fourier
 from controllers_parts.results import Results
-from robot_dynamics.control.adaptation.metric import arm_length
 from robot_dynamics.control.feedback.drives import COULOMB_SHARE, assumed_rotors, with_rotors
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import JointGains
@@ -29,7 +28,7 @@ from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, arm_length
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import JointSensors
 

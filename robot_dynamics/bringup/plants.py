@@ -2,8 +2,8 @@
 """The plant of a simulated arm: its parameter file, and a payload that the robot can carry.
 
 The shipped parameter files are written for the 7-joint arm of this package. For other robots their
-payload is attached to the hand. It is reduced if it is large compared with the arm, or too heavy
-for the wrist to be held before adaptation.
+payload is attached to the hand. It is reduced if it is large compared with the arm, too heavy for
+the wrist to be held before adaptation, or beyond the effort limits.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _PREFIX, _ARM = 'plant_', 'simulated_arm'
 LARGEST_SHARE = 0.15
 #: Largest position error that an unknown payload may cause at rest. rad or m.
 LARGEST_SAG = 0.35
+#: Largest effort to hold the arm with its payload, as a share of the effort limits.
+LARGEST_EFFORT = 0.9
 #: Ratio of successive candidate payloads, and the smallest share of the original mass.
 _STEP, _LEAST = 0.8, 0.01
 
@@ -97,7 +99,8 @@ def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
     """Position error at rest that the difference between plant and model causes, rad or m.
 
     The largest remaining error of all joints and `postures`, shape (k, n), rad or m, with the
-    default gains of the controllers; infinite if a joint of the model moves no mass::
+    default gains of the controllers; infinite if a joint of the model moves no mass, or needs more
+    than `LARGEST_EFFORT` of its effort limit::
 
         e = M0^-1 (g - g_model) / (omega_D lambda)
     """
@@ -106,7 +109,10 @@ def sag(model: Robot, plant: Mapping[str, Any], postures: FloatArray) -> float:
                         plant['payload_mass'], plant.get('payload_com', (0.0, 0.0, 0.0)),
                         frame=plant.get('payload_frame') or None)
     dynamics = Dynamics(with_rotors(model))
-    unknown = Dynamics(real).gravity_torque(postures) - dynamics.gravity_torque(postures)
+    gravity = Dynamics(real).gravity_torque(postures)
+    if np.any(np.abs(gravity) > LARGEST_EFFORT * model.limits.effort):  # never at an unknown limit
+        return np.inf
+    unknown = gravity - dynamics.gravity_torque(postures)
     mass = dynamics.mass_matrix(postures)
     try:
         error = np.linalg.solve(mass, unknown[..., None])

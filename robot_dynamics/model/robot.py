@@ -17,7 +17,7 @@ from robot_dynamics.model.arrays import BoolArray, FloatArray, real_array
 from robot_dynamics.model.assembly import GRAVITY, robot_fields
 from robot_dynamics.model.dh import read_dh
 from robot_dynamics.model.export import robot_to_urdf, urdf_parser_py_robot
-from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
+from robot_dynamics.model.inertia import PARAMETER_SUFFIXES, pseudo_inertia
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot_data import RobotData
 from robot_dynamics.model.shipped import shipped_or
@@ -380,3 +380,29 @@ def position_units(robot: RobotData) -> tuple[str, ...]:
 def effort_units(robot: RobotData) -> tuple[str, ...]:
     """Unit of each joint's effort, ``'N m'`` or ``'N'``."""
     return tuple('N' if slides else 'N m' for slides in prismatic_joints(robot))
+
+
+def arm_length(robot: RobotData) -> float:
+    """Length of the longest chain of links beyond the first joint, m.
+
+    If all joints share a point, twice the largest radius of gyration; 1 m for links without
+    extent.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> round(arm_length(Robot.from_urdf('planar_2r')), 2)
+    0.59
+    """
+    steps = np.linalg.norm(robot.placements[:, :3, 3], axis=1)
+    steps += np.linalg.norm(robot.link_offsets, axis=1)
+    length = np.zeros(robot.n_bodies)
+    for body in range(robot.n_bodies):
+        parent = robot.parents[body]
+        length[body] = length[parent] + steps[body] if parent >= 0 else 0.0
+    masses = robot.inertial_parameters[:, 0]
+    moments = pseudo_inertia(robot.inertial_parameters)[:, :3, :3].trace(axis1=1, axis2=2)
+    heavy = masses > 0.0
+    gyration = np.sqrt(np.maximum(moments[heavy] / masses[heavy], 0.0))
+    longest = max(length.max(), 2.0 * gyration.max(initial=0.0))
+    return float(longest) if longest > 0.0 else 1.0

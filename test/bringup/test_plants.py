@@ -2,7 +2,14 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.bringup.plants import LARGEST_SAG, LARGEST_SHARE, fit_payload, hand, sag
+from robot_dynamics.bringup.plants import (
+    LARGEST_EFFORT,
+    LARGEST_SAG,
+    LARGEST_SHARE,
+    fit_payload,
+    hand,
+    sag,
+)
 from robot_dynamics.control.feedback.drives import ROTOR_SHARE
 from robot_dynamics.control.feedback.gains import FeedbackGains
 from robot_dynamics.model.robot import Robot
@@ -98,6 +105,16 @@ def test_a_wrist_is_not_pulled_far_away():
     scale = np.cbrt(heavier / 5.0)
     assert sag(robot, {**plant, 'payload_mass': heavier, 'payload_com': [0, 0, 0.9 * scale]},
                postures) > LARGEST_SAG
+
+
+def test_a_payload_beyond_the_effort_limit_is_reduced():
+    """Baxter's shoulder holds its own arm with 0.8 of its limit, and 2 kg with 1.2 of it."""
+    robot = tree({'a': 'base'}, mass=10.0, limit='effort="9"')
+    # 1.5 kg at 1 m: 14.7 N m. With its density, 0.8 of a mass has 0.93 of its lever.
+    plant = {'payload_mass': 1.5, 'payload_com': [1.0, 0.0, 0.0], 'mass_scale': 1.0}
+    payload = fitted(robot, plant)
+    torque = 9.81 * payload['payload_mass'] * payload['payload_com'][0]
+    assert 0.74 * LARGEST_EFFORT * 9.0 < torque <= LARGEST_EFFORT * 9.0
 
 
 def test_a_joint_that_moves_no_mass_sags_without_end():

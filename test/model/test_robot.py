@@ -18,6 +18,7 @@ from robot_dynamics.errors import (
     RobotDynamicsError,
 )
 from robot_dynamics.model import Frame, JointLimits, JointType, Robot
+from robot_dynamics.model.robot import arm_length
 from robot_dynamics.model.shipped import shipped_robots
 
 
@@ -225,3 +226,26 @@ def test_a_missing_file_is_missing():
     for name in ('arm8.urdf', 'folder/arm7'):
         with pytest.raises(ModelError, match=f'{name} does not exist'):
             Robot.from_urdf(name)
+
+
+def reaching(**changes):
+    """The second body 0.5 m from the first, and displaced by 0.2 m."""
+    placements = np.array([np.eye(4), np.eye(4)])
+    placements[:, :3, 3] = [[0.0, 0.0, 1.0], [0.3, 0.0, 0.4]]
+    return make(placements=placements, link_offsets=[[0, 0, 0], [0, 0, 0.2]], **changes)
+
+
+def test_length_is_that_of_the_longest_chain_beyond_the_first_joint():
+    assert arm_length(reaching(inertial_parameters=np.zeros((2, 10)))) == pytest.approx(0.7)
+
+
+def test_length_of_links_at_one_point_is_twice_their_radius_of_gyration():
+    parameters = np.zeros((2, 10))
+    parameters[1] = 2.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.0, 0.4, 0.0, 0.5
+    # int |r|^2 dm = (0.3 + 0.4 + 0.5) / 2
+    assert arm_length(make(inertial_parameters=parameters)) == pytest.approx(
+        2.0 * np.sqrt(0.6 / 2.0))
+
+
+def test_length_of_links_without_extent_is_a_metre():
+    assert arm_length(make(inertial_parameters=np.zeros((2, 10)))) == 1.0

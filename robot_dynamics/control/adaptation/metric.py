@@ -28,30 +28,10 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_terms import described_parameters
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import project_to_consistent, pseudo_inertia
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, arm_length
 
 #: Possible unknown mass of every link, as a share of the mass of all links.
 UNKNOWN_SHARE = 0.005
-
-
-def arm_length(robot: Robot) -> float:
-    """Length of the longest chain of links beyond the first joint, m.
-
-    If all joints share a point, twice the largest radius of gyration; 1 m for links without
-    extent.
-    """
-    steps = np.linalg.norm(robot.placements[:, :3, 3], axis=1)
-    steps += np.linalg.norm(robot.link_offsets, axis=1)
-    length = np.zeros(robot.n_bodies)
-    for body in range(robot.n_bodies):
-        parent = robot.parents[body]
-        length[body] = length[parent] + steps[body] if parent >= 0 else 0.0
-    masses = robot.inertial_parameters[:, 0]
-    moments = pseudo_inertia(robot.inertial_parameters)[:, :3, :3].trace(axis1=1, axis2=2)
-    heavy = masses > 0.0
-    gyration = np.sqrt(np.maximum(moments[heavy] / masses[heavy], 0.0))
-    longest = max(length.max(), 2.0 * gyration.max(initial=0.0))
-    return float(longest) if longest > 0.0 else 1.0
 
 
 def body_metric(robot: Robot, dynamics: Dynamics, gains: AdaptationGains) -> BodyMetric:

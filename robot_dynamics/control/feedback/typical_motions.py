@@ -16,6 +16,9 @@ from robot_dynamics.model.robot import Robot, prismatic_joints
 #: 1 m/s without a limit).
 MOTIONS = 200
 SPEED_SHARE = 0.5
+#: Largest velocity limit of a joint of an arm: descriptions have up to 10,000 for none. rad/s or
+#: m/s.
+LARGEST_SPEED = 10.0
 #: Ratio of eigenvalues below which a mass matrix counts as singular.
 SINGULAR = 1e-12
 
@@ -32,14 +35,15 @@ class Motions:
 def typical_motions(robot: Robot) -> Motions:
     """Motions across the joint ranges, the same at every call.
 
-    Speeds are uniform up to a share of the velocity limits, accelerations up to twice that per
-    second.
+    Speeds are uniform up to a share of the velocity limits, of at most `LARGEST_SPEED`,
+    accelerations up to twice that per second.
     """
     random = np.random.default_rng(0)
     free = np.where(prismatic_joints(robot), 1.0, np.pi)
     lower = np.where(np.isfinite(robot.limits.lower), robot.limits.lower, -free)
     upper = np.where(np.isfinite(robot.limits.upper), robot.limits.upper, free)
-    speed = SPEED_SHARE * np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
+    limits = robot.limits.velocity
+    speed = SPEED_SHARE * np.where(np.isfinite(limits), np.minimum(limits, LARGEST_SPEED), 1.0)
     shape = (MOTIONS, robot.n)
     return Motions(random.uniform(lower, np.maximum(lower, upper), shape),
                    speed * random.uniform(-1.0, 1.0, shape),

@@ -47,7 +47,6 @@ from robot_dynamics.control.adaptation.gradient import Adaptation, StepOutcome
 from robot_dynamics.control.adaptation.learning import Learning
 from robot_dynamics.control.adaptation.metric import (
     adaptive_loop_frequency,
-    arm_length,
     body_metric,
     term_metric,
 )
@@ -74,7 +73,7 @@ from robot_dynamics.errors import ControlError, InertiaError, ParameterError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body
 from robot_dynamics.model.modify import with_payload
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, arm_length
 
 #: Share of the stability limit of w_A that a natural law may use.
 NATURAL_SHARE = 0.7

@@ -7,12 +7,12 @@ import pytest
 from robot_dynamics.control.adaptation.gradient import block_diagonal
 from robot_dynamics.control.adaptation.metric import (
     adaptive_loop_frequency,
-    arm_length,
     body_metric,
     term_metric,
 )
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.typical_motions import (
+    LARGEST_SPEED,
     Motions,
     effective_inertias,
     typical_motions,
@@ -39,6 +39,17 @@ def test_typical_motions_lie_within_the_limits_and_are_always_the_same(robot):
     for one, other in zip((motions.q, motions.v, motions.a), (again.q, again.v, again.a),
                           strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_placeholder_of_a_velocity_limit_leaves_the_gain(arm3):
+    """Baxter's head has 10,000 rad/s: its regressor would leave no gain for the arms."""
+    limits = replace(arm3.limits, velocity=np.array([2.0, 2.0, LARGEST_SPEED]))
+    fast = replace(arm3, limits=limits)
+    described = replace(arm3, limits=replace(limits, velocity=np.array([2.0, 2.0, 1e4])))
+    assert np.abs(typical_motions(described).v[:, 2]).max() <= 0.5 * LARGEST_SPEED
+    gains = [body_metric(robot, Dynamics(robot), AdaptationGains()).gain
+             for robot in (fast, described)]
+    assert gains[0] == pytest.approx(gains[1])
 
 
 def test_the_gain_gives_the_frequency_that_is_asked_for(robot):
@@ -95,22 +106,6 @@ def scaled_placements(robot, factor):
     placements = robot.placements.copy()
     placements[:, :3, 3] *= factor
     return placements
-
-
-def test_length_is_that_of_the_longest_chain_beyond_the_first_joint(arm3):
-    assert arm_length(arm3) == pytest.approx(0.7)
-
-
-def test_length_of_a_single_link_is_twice_its_radius_of_gyration(arm3):
-    single = Robot.from_urdf(arm3.to_urdf(), locked={'elbow': 0.0, 'wrist': 0.0})
-    m, _, _, _, xx, _, _, yy, _, zz = single.parameters
-    assert arm_length(single) == pytest.approx(2.0 * np.sqrt(0.5 * (xx + yy + zz) / m))
-
-
-def test_length_of_links_without_extent_is_a_metre(arm3):
-    nothing = replace(arm3, placements=scaled_placements(arm3, 0.0),
-                      inertial_parameters=np.zeros((3, 10)))
-    assert arm_length(nothing) == 1.0
 
 
 def test_effective_inertia_is_what_a_joint_moves_while_others_are_free(arm3):

@@ -13,7 +13,7 @@ from robot_dynamics.control.motion.references import PointToPoint
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession, SessionSettings
 from robot_dynamics.model.modify import with_payload
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, arm_length
 from robot_dynamics.simulation.plant import Plant
 
 
@@ -27,6 +27,21 @@ def test_a_rotor_follows_from_the_effort_limit_where_nothing_is_described(arm3):
 def test_nothing_is_assumed_without_an_effort_limit(arm3):
     limits = replace(arm3.limits, effort=np.array([np.nan, np.inf, 8.0]))
     np.testing.assert_allclose(assumed_rotors(replace(arm3, limits=limits)), [0.0, 0.0, 0.024])
+
+
+def test_a_placeholder_is_not_a_limit(arm3):
+    """Above 20 times weight and length, such as the 50,000 N m of Baxter's head."""
+    largest = 20.0 * 9.81 * arm3.inertial_parameters[:, 0].sum() * arm_length(arm3)
+    limits = replace(arm3.limits, effort=np.array([0.99 * largest, 1.01 * largest, 5e4]))
+    np.testing.assert_allclose(assumed_rotors(replace(arm3, limits=limits)),
+                               [0.00297 * largest, 0.0, 0.0])
+
+
+def test_limits_are_limits_where_links_have_no_mass(arm3):
+    """Such as those of a Schunk LWA 4P whose links weigh 0.06 kg together."""
+    light = arm3.with_parameters(1e-3 * arm3.inertial_parameters)
+    limits = replace(arm3.limits, effort=np.array([370.0, 400.0, 401.0]))
+    np.testing.assert_allclose(assumed_rotors(replace(light, limits=limits)), [1.11, 1.2, 0.0])
 
 
 def test_given_rotors_replace_described_and_assumed_ones(arm3):
