@@ -8,8 +8,8 @@ adaptive_controller/reference.
 
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
-         'identified')
+NAMES = ('robot', 'controller', 'standby', 'rate', 'elastic_joints', 'use_sim_time',
+         'namespace', 'identified')
 
 
 def generate_launch_description():

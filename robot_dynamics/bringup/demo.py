@@ -3,9 +3,11 @@
 
 The arm is lighter than in the model of the controller and carries an unknown load. At first the
 parameter estimates are frozen; then the controller learns. Arm, controller, reference, model
-torque and recorder are separate ROS 2 processes. The recording, a report and its picture are
-written to the output folder. Other values of --controller show controllers that do not learn. With
-gravity, the arm follows no reference, and the report shows the drift of the released arm.
+torque and recorder are separate ROS 2 processes. The arm waits for the answer to each state, so
+that a busy machine slows the demo down and does not disturb it; --real-time is without that wait.
+The recording, a report and its picture are written to the output folder. Other values of
+--controller show controllers that do not learn. With gravity, the arm follows no reference, and
+the report shows the drift of the released arm.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import asyncio
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,23 +25,42 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.bringup.arguments import DEMO_SYSTEM, add_options, parse_number
+from robot_dynamics.bringup.arguments import DEMO_SYSTEM, add_options, parse_bool, parse_number
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.doctor.findings import Level
+from robot_dynamics.bringup.doctor.robot import check_weight
 from robot_dynamics.bringup.launching.actions import node_action
 from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess
-from robot_dynamics.bringup.progress import Progress, WarningFilter, parse_progress, progress_line
+from robot_dynamics.bringup.progress import (
+    Progress,
+    WarningFilter,
+    log_text,
+    parse_progress,
+    progress_line,
+)
 from robot_dynamics.bringup.ros_environment import require_ros
-from robot_dynamics.bringup.runner import Line, run_until_stopped
+from robot_dynamics.bringup.runner import Line, end_message, run_until_stopped
 from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.control.session.modes import Mode
-from robot_dynamics.errors import BringupError, FileError
+from robot_dynamics.errors import (
+    BringupError,
+    FileError,
+    RecordingError,
+    RobotDynamicsError,
+)
 from robot_dynamics.files import require_own_folder, require_replaceable
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
-from robot_dynamics.report.run_page import PAGE, PICTURE, Story, build_report
+from robot_dynamics.report.run_page import (
+    PAGE,
+    PICTURE,
+    Story,
+    build_failure_report,
+    build_report,
+)
 from robot_dynamics.report.summary import table, unit_of, verdict
 
 #: Folder of recording, report and picture.
@@ -56,6 +77,8 @@ SHORTEST = RAMP + 2 * PERIOD
 START_TIMEOUT = 90.0
 #: Time after which the demo ends if the controller stops following the reference, s.
 LOST_TIMEOUT = 5.0
+#: Longest time for which the arm waits for the answer to a state, s.
+PATIENCE = 1.5
 #: The largest threshold that a node accepts. N m or N.
 UNLIMITED = 1e9
 
@@ -72,6 +95,7 @@ class Plan:
     system: System
     seconds: float
     output: Path
+    real_time: bool = False
 
     @property
     def recording(self) -> Path:
@@ -96,7 +120,7 @@ def say(text: str) -> None:
 
 def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
               rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
-              output: Path = OUTPUT) -> Plan:
+              output: Path = OUTPUT, real_time: bool = False) -> Plan:
     """Plan of the demo; raises `BringupError` if it is too short or without motion."""
     if not seconds >= SHORTEST:
         raise BringupError(f'must be {SHORTEST:g} or more, got {seconds:g}', subject='seconds',
@@ -107,24 +131,26 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
                            else 'plant', remedy='the demo needs a simulated arm and a '
                            'controller; use robot-dynamics up for anything else')
     row = find_controller(controller)
-    # On a busy machine a process may pause for some time. A simulated arm is harmless, so that arm
-    # and controller resume earlier than by default.
-    timeouts = {'state_timeout': 0.3, 'resume_after': 100, 'max_tracking_error': 1.0}
+    # A simulated arm is harmless, so that arm and controller resume earlier than by default.
+    resumption = {'resume_after': 100, 'max_tracking_error': 1.0}
+    # In real time, a process of a busy machine may pause for some time.
+    timeouts, patience = ({'state_timeout': 0.3}, {}) if real_time \
+        else ({}, {'wait_for_commands': PATIENCE})
     learning = {'adapt_after': RAMP + PERIOD} if row.node == find_controller('adaptive').node \
         else {}
     # waitset is the executor with the lowest load, for five processes on two cores.
     return Plan(System(
         robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
-        record=output / 'recording', parameters={
-            row.node: {**timeouts, **learning},
+        record=output / 'recording', use_sim_time=not real_time, parameters={
+            row.node: {**resumption, **timeouts, **learning},
             # The arm waits where the motion starts.
             'simulated_arm': {'initial_position': first_pose(robot, seed), 'hold_time': 0.4,
-                              'release_time': 0.1},
+                              'release_time': 0.1, **patience},
             'reference': {'trajectory': 'fourier', 'base_frequency': 1 / PERIOD},
             **({'inverse_dynamics': {'faults.thresholds': lenient_thresholds(robot)}}
                if plant == 'loaded' else {}),
             'recorder': {'progress_period': 1.0},
-        }), seconds, output)
+        }), seconds, output, real_time)
 
 
 def lenient_thresholds(robot: str) -> tuple[float, ...]:
@@ -147,6 +173,7 @@ def first_pose(robot: str, seed: int) -> tuple[float, ...]:
 DEMO_ARGUMENTS = {
     'seconds': (28.0, 'Time for which the arm follows its reference.'),
     'output': (OUTPUT, 'Folder for the recording and the report.'),
+    'real_time': (False, 'Run in wall time: the arm does not wait for its controller.'),
 }
 
 
@@ -156,24 +183,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo with parsed options; return the exit status."""
+    """Run the demo with parsed options; return the exit status.
+
+    After the start there is a report in any case. Raises the `BringupError` that ended the demo
+    early, after its report.
+    """
     plan = make_plan(**{name: getattr(options, name)
                         for name in (*DEMO_SYSTEM, *DEMO_ARGUMENTS)})
     description = load_description(plan.system.robot)
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
-    check_output(plan)
+    check_plan(plan)
     require_ros()
     # Nodes would compile missing kernels, too; here the user sees the reason of the delay.
     processes = plan.processes()
     warm_up(processes)
     watch = Watch(plan, unit=unit_of(description.robot))
-    finished = run_until_stopped(processes, on_line=watch.on_line, is_over=watch.is_over)
+    try:
+        finished = run_until_stopped(processes, on_line=watch.on_line, is_over=watch.is_over)
+    except BringupError as failure:
+        report_failure(plan, failure, watch)
+        raise
     if not finished:
-        say('stopped; the recording so far is in ' + str(plan.recording))
+        say(f'stopped; the recording so far is in {plan.recording}' if watch.has_begun
+            else 'stopped before the arm moved')
         return 130
     say('reading the recording ...')
-    return report(plan)
+    report(plan, watch.messages)
+    return 0
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise a `RobotDynamicsError` for what is wrong before anything runs."""
+    check_output(plan)
+    check_arm(load_description(plan.system.robot).robot)
+    make_story(plan)  # of a payload that can be, for example
+
+
+def check_arm(robot: Robot) -> None:
+    """Raise the error of the doctor for an arm that cannot hold itself, and print its warnings."""
+    for result in check_weight(robot):
+        if result.level is Level.ERROR:
+            raise BringupError(result.message, subject=result.subject, remedy=result.remedy)
+        if result.level is Level.WARNING:
+            say(f'  doctor: warning: {result}')
 
 
 def check_output(plan: Plan) -> None:
@@ -190,23 +243,47 @@ def check_output(plan: Plan) -> None:
                           remedy='name another folder with --output') from error
 
 
-def report(plan: Plan) -> int:
+def report(plan: Plan, messages: Sequence[str] = ()) -> None:
     """Write the report of a recorded demo and print its results."""
-    result = build_report(plan.recording, plan.output, story=make_story(plan), period=PERIOD)
+    result = build_report(plan.recording, plan.output, story=make_story(plan, messages),
+                          period=PERIOD)
     say(f'\n{table(result.summary)}\n\n{verdict(result.summary)}\n')
     if plan.learns and result.summary.adaptation_start is None:
         say(f'The controller learns after {RAMP + PERIOD:g} s of uninterrupted tracking, which '
-            'did not happen: stop other programs on this machine, or try a lower --rate.\n')
-    left = {str(result.page): 'open it in a browser', str(result.picture): 'the picture',
-            str(plan.recording): 'for ros2 bag, PlotJuggler, Foxglove, robot-dynamics identify'}
+            'did not happen'
+            + (': run it without --real-time.\n' if plan.real_time else '.\n'))
+    say_files({result.page: 'open it in a browser', result.picture: 'the picture',
+               plan.recording: 'for ros2 bag, PlotJuggler, Foxglove, robot-dynamics identify'})
+
+
+def report_failure(plan: Plan, failure: BringupError, watch: Watch) -> None:
+    """Write the report of a demo that ended early: its reason and what was recorded."""
+    story = make_story(plan, watch.messages, str(failure))
+    try:
+        try:
+            page = build_report(plan.recording, plan.output, story=story, period=PERIOD).page
+        except RecordingError:  # nothing, or too little
+            robot = load_description(plan.system.robot).robot
+            page = build_failure_report(plan.output, robot.name, story)
+    except RobotDynamicsError as error:  # a full disk, for example
+        say(f'no report: {error}')
+    else:
+        say_files({page: 'what happened until then'})
+
+
+def say_files(uses: Mapping[Path | None, str]) -> None:
+    """Print written files and what they are for."""
+    left = {str(path): use for path, use in uses.items() if path is not None}
     width = max(map(len, left))
     for path, use in left.items():
         say(f'{path:<{width}}  {use}')
-    return 0
 
 
-def make_story(plan: Plan) -> Story:
-    """Description of the demo for its report, with the true masses."""
+def make_story(plan: Plan, messages: Sequence[str] = (), failure: str = '') -> Story:
+    """Description of the demo for its report, with the true masses.
+
+    `messages` are warnings of its nodes; `failure` is why it ended early.
+    """
     system = plan.system
     robot = load_description(system.robot).robot
     plant = system.plant_parameters()
@@ -233,13 +310,15 @@ def make_story(plan: Plan) -> Story:
         ('plant', f'{system.plant}: ' + ', '.join(f'{k} {v:g}' if isinstance(v, float) else
                                                   f'{k} {v}' for k, v in plant.items())),
         ('controller', f'{system.controller}, at {system.rate:g} Hz'),
+        ('time', 'wall time' if plan.real_time else
+         'simulated: the arm waits for the answer to each state'),
         ('seed', str(system.seed)),
         ('processes', ', '.join(process.node for process in plan.processes())),
         ('versions', ', '.join(f'{name} {found}' for name in _PACKAGES
                                if (found := _version(name)))
          + f', Python {platform.python_version()}'),
     ]
-    return Story(text, facts, true_masses(robot, plant))
+    return Story(text, facts, true_masses(robot, plant), messages, failure)
 
 
 def true_masses(robot: Robot, plant: Mapping[str, Any]) -> dict[str, float]:
@@ -270,38 +349,57 @@ class Watch:
         self._plan = plan
         self._write = write
         self._unit = unit
-        self._begin: float | None = None
-        self._now = 0.0
-        self._phase = ''
+        #: Whether the arm has begun to follow its reference.
+        self.has_begun = False
+        self._now = self._tracked = 0.0
+        self._phase, self._second = '', 0
         self._lost_since: float | None = None
         self._is_over = False
         self._warnings = WarningFilter()
+        #: Why the controller stopped following the reference; empty while it follows.
+        self._reason = ''
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """Warnings and errors of the nodes."""
+        return self._warnings.all
 
     def on_line(self, line: Line) -> None:
         """Print progress of the recorder, and warnings of all nodes."""
         progress = parse_progress(line.text) if line.process.node == 'recorder' else None
         if progress is None:
-            text = self._warnings.read(line)
+            text = self.note(line)
             if text is not None:
                 self._write(text)
             return
         # At the end nodes stop one by one, which is not printed.
         if self._is_over:
             return
-        self._now = progress.time
-        if self._begin is None and progress.error is not None:
-            self._begin = progress.time
+        self._now, self._tracked = progress.time, progress.tracked
+        self.has_begun = self.has_begun or progress.error is not None
         if not self._is_lost(progress.mode):
             self._lost_since = None
         elif self._lost_since is None:
             self._lost_since = progress.time
         phase = self._phase_of(progress)
-        # Before the motion, only new phases are printed.
-        if self._begin is not None or phase != self._phase:
-            tracking = 0.0 if self._begin is None else progress.time - self._begin
-            self._write(progress_line(tracking, phase, progress.error, unit=self._unit,
+        # Before the motion, only new phases are printed, and then one line a second of the arm.
+        second = int(progress.tracked)
+        if phase != self._phase or second != self._second:
+            error = None if self._is_lost(progress.mode) else progress.error
+            self._write(progress_line(progress.tracked, phase, error, unit=self._unit,
                                       columns=shutil.get_terminal_size().columns))
-        self._phase = phase
+        self._phase, self._second = phase, second
+
+    def note(self, line: Line) -> str | None:
+        """Remember a line of a node; return what to print if it is a warning or an error."""
+        text = self._warnings.read(line)
+        if line.process.node == find_controller(self._plan.system.controller).node:
+            mode, _, reason = log_text(line.text).partition(': ')
+            if mode in _FOLLOWS:
+                self._reason = ''
+            elif mode == Mode.SAFE.value and not self._reason:
+                self._reason = reason
+        return text
 
     def is_over(self) -> bool:
         """Whether the arm has followed its reference long enough, and still follows it.
@@ -312,27 +410,27 @@ class Watch:
             If it did not begin to follow it, or stopped.
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
-            raise BringupError('has stopped, because the controller does not follow the reference '
-                               'any more', subject='demo',
-                               remedy=f'its last warning: {self._warnings.last or "none"}; on a '
-                                      'busy machine, try a lower --rate')
-        if self._begin is not None:
-            self._is_over = self._lost_since is None \
-                and self._now - self._begin >= self._plan.seconds
+            raise BringupError(
+                'stopped to follow the reference: ' + (self._reason or 'no reason was logged'),
+                subject='the controller',
+                remedy='run it without --real-time, if this machine is busy'
+                if self._plan.real_time else None)
+        if self.has_begun:
+            self._is_over = self._lost_since is None and self._tracked >= self._plan.seconds
             return self._is_over
         if self._now > START_TIMEOUT:
-            raise BringupError('has stopped, because the arm did not begin to move',
-                               subject='demo', remedy='read the messages of the nodes above')
+            raise BringupError(f'did not move within {START_TIMEOUT:g} s: '
+                               + (self._reason or 'no reason was logged'), subject='the arm')
         return False
 
     def _is_lost(self, mode: str) -> bool:
         """Whether the controller has stopped for good; at the start it may stop temporarily."""
-        if self._begin is not None:
+        if self.has_begun:
             return mode not in _FOLLOWS
         return mode == 'safe' or (mode == 'stopped' and self._lost_since is not None)
 
     def _phase_of(self, progress: Progress) -> str:
-        if self._begin is None:
+        if not self.has_begun:
             return progress.mode or 'starting'
         if progress.mode not in _FOLLOWS:
             return progress.mode
@@ -343,51 +441,91 @@ class Watch:
         return 'adapting' if progress.learns else 'estimates frozen'
 
 
-def demo_actions(system: System, seconds: str, output: str) -> list[Any]:
+def demo_actions(system: System, seconds: str, output: str, real_time: str) -> list[Any]:
     """Actions of ROS 2's ``launch`` for a system and the values of `DEMO_ARGUMENTS`.
 
     The recorder is stopped at the end of the demo, before the other nodes, so that its recording
-    is complete when the report is written.
+    is complete when the report is written. A demo that ends early leaves its report, and the
+    launch prints the reason and fails.
     """
-    from launch.actions import EmitEvent, OpaqueCoroutine, RegisterEventHandler, Shutdown
+    from launch.actions import EmitEvent, OpaqueCoroutine, RegisterEventHandler
     from launch.event_handlers import OnProcessExit, OnProcessIO
-    from launch.events import Shutdown as ShutdownEvent
-    from launch.events import matches_action
+    from launch.events import Shutdown, matches_action
     from launch.events.process import ShutdownProcess
     plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,
                      rate=system.rate, seed=system.seed, seconds=parse_number('seconds', seconds),
-                     output=Path(output))
-    check_output(plan)
-    first, *others = plan.processes()
-    recorder = node_action(replace(first, essential=False, output='log'))
+                     output=Path(output), real_time=parse_bool('real_time', real_time))
+    check_plan(plan)
+    recorder, *others = plan.processes()
+    actions = {process.node: node_action(replace(process, essential=False))
+               for process in (replace(recorder, output='log'), *others)}
     watch = Watch(plan)
-    pending, is_stopping = '', False
+    last_lines: dict[str, str] = {}
+    failure: BringupError | None = None
+    is_stopping = False
 
-    def on_output(event: Any) -> list[Any] | None:
-        nonlocal pending, is_stopping
-        *lines, pending = (pending + event.text.decode()).split('\n')
-        for text in lines:
-            watch.on_line(Line(first, 'stdout', text))
+    def stop(reason: BringupError | None = None) -> list[Any]:
+        """Stop the recorder, and with it the demo."""
+        nonlocal failure, is_stopping
+        if is_stopping:
+            return []
+        failure, is_stopping = reason, True
+        return [EmitEvent(event=ShutdownProcess(
+            process_matcher=matches_action(actions[recorder.node])))]
+
+    def reader(process: NodeProcess, stream: str, read: Callable[[Line], Any]
+               ) -> Callable[[Any], None]:
+        pending = ''
+
+        def on_output(event: Any) -> None:
+            nonlocal pending
+            *lines, pending = (pending + event.text.decode('utf-8', 'replace')).split('\n')
+            for text in lines:
+                read(Line(process, stream, text))
+
+        return on_output
+
+    read_progress = reader(recorder, 'stdout', watch.on_line)
+
+    def on_progress(event: Any) -> list[Any]:
+        read_progress(event)
         try:
-            if is_stopping or not watch.is_over():
-                return None
-        except BringupError as error:
-            return [Shutdown(reason=str(error))]
-        is_stopping = True
-        return [EmitEvent(event=ShutdownProcess(process_matcher=matches_action(recorder)))]
+            return stop() if watch.is_over() else []
+        except BringupError as reason:
+            return stop(reason)
 
-    def on_exit(event: Any, context: Any) -> list[Any]:
-        if not is_stopping:
-            return [Shutdown(reason=f'the recorder ended with status {event.returncode}')]
-        return [OpaqueCoroutine(coroutine=finish)]
+    def on_error_line(line: Line) -> None:
+        watch.note(line)
+        if line.text.strip():
+            last_lines[line.process.node] = line.text
+
+    def on_exit(process: NodeProcess) -> Callable[[Any, Any], list[Any]]:
+        def ended(event: Any, context: Any) -> list[Any]:
+            is_early = not is_stopping and not context.is_shutdown
+            stopped = stop(BringupError(
+                end_message(event.returncode, last_lines.get(process.node, '')),
+                subject=process.full_name)) if is_early else []
+            if process is recorder:
+                return [OpaqueCoroutine(coroutine=finish)] if is_stopping else []
+            return stopped
+
+        return ended
 
     async def finish(context: Any) -> None:
-        try:
-            await asyncio.get_running_loop().run_in_executor(None, report, plan)
-        finally:
-            await context.emit_event(ShutdownEvent(reason='the demo is over'))
+        run = asyncio.get_running_loop().run_in_executor
+        if failure is not None:
+            await run(None, report_failure, plan, failure, watch)
+            raise failure  # launch prints it, stops all nodes and returns 1
+        await run(None, report, plan, watch.messages)
+        await context.emit_event(Shutdown(reason='the demo is over'))
 
     return [
-        RegisterEventHandler(OnProcessIO(target_action=recorder, on_stdout=on_output)),
-        RegisterEventHandler(OnProcessExit(target_action=recorder, on_exit=on_exit)),
-        recorder, *(node_action(process) for process in others)]
+        RegisterEventHandler(OnProcessIO(target_action=actions[recorder.node],
+                                         on_stdout=on_progress)),
+        *(RegisterEventHandler(OnProcessIO(target_action=actions[process.node],
+                                           on_stderr=reader(process, 'stderr', on_error_line)))
+          for process in (recorder, *others)),
+        *(RegisterEventHandler(OnProcessExit(target_action=actions[process.node],
+                                             on_exit=on_exit(process)))
+          for process in (recorder, *others)),
+        *actions.values()]

@@ -24,14 +24,16 @@ _SELECTED = {'WARN': 'warning', 'ERROR': 'error', 'FATAL': 'error'}
 class Progress:
     """Progress line of the recorder: time since the first message, s, and mode, ``''`` at first.
 
-    ``error`` is the RMS of the tracking error over the last second and all joints, rad or m, and
-    ``learns`` whether the parameter estimates have changed since the first ones.
+    ``error`` is the RMS of the last second of tracking errors over all joints, rad or m,
+    ``learns`` whether the parameter estimates have changed since the first ones, and ``tracked``
+    the time of the arm between the first and the last tracking error, s.
     """
 
     time: float
     mode: str
     error: float | None
     learns: bool = False
+    tracked: float = 0.0
 
 
 def parse_progress(text: str) -> Progress | None:
@@ -42,9 +44,16 @@ def parse_progress(text: str) -> Progress | None:
         values = json.loads(text)
         error = values['error']
         return Progress(float(values['time']), values['mode'] or '',
-                        None if error is None else float(error), values['learns'] is True)
+                        None if error is None else float(error), values['learns'] is True,
+                        float(values['tracked']))
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def log_text(line: str) -> str:
+    """Text of a line of the log of a node, without level, time and name; empty for others."""
+    head = _LOG_LINE.match(line)
+    return '' if head is None else head[2]
 
 
 class WarningFilter:
@@ -55,8 +64,8 @@ class WarningFilter:
 
     def __init__(self) -> None:
         self._selected: dict[str, bool] = {}
-        #: Text of the last warning or error, without level, time and name.
-        self.last = ''
+        #: Texts of all warnings and errors, with the names of their nodes.
+        self.all: list[str] = []
 
     def read(self, line: Line) -> str | None:
         """Line to print, None if it is neither a warning nor an error."""
@@ -69,8 +78,8 @@ class WarningFilter:
         self._selected[node] = level in _SELECTED
         if level not in _SELECTED:
             return None
-        self.last = text
-        return f'  {node}: {_SELECTED[level]}: {text}'
+        self.all.append(f'{node}: {_SELECTED[level]}: {text}')
+        return f'  {self.all[-1]}'
 
 
 def progress_line(seconds: float, phase: str, error: float | None, *, unit: str = 'mrad',

@@ -62,6 +62,10 @@ class _Child:
     def alive(self) -> bool:
         return self.handle.poll() is None
 
+    @property
+    def end_message(self) -> str:
+        return end_message(self.handle.returncode, self.last_line)
+
 
 class ProcessRunner:
     """Starts processes in order, forwards their output, and stops them in reverse order.
@@ -136,13 +140,13 @@ class ProcessRunner:
             self._drain(child)
             if child.process.essential:
                 # The last line of a node contains a remedy.
-                raise BringupError(_end_message(child), subject=child.process.full_name,
+                raise BringupError(child.end_message, subject=child.process.full_name,
                                    remedy=None if child.last_line else
                                    f'run python -m {child.process.module} by itself')
             child.is_reported = True
             if child.handle.returncode:
                 self._on_line(Line(child.process, 'stderr',
-                                   f'{_end_message(child)}; the others go on'))
+                                   f'{child.end_message}; the others go on'))
 
     def require_success(self) -> None:
         """Raise a BringupError where a process that was not essential has failed.
@@ -151,7 +155,7 @@ class ProcessRunner:
         """
         for child in self._children:
             if not child.process.essential and child.handle.returncode:
-                raise BringupError(_end_message(child), subject=child.process.full_name,
+                raise BringupError(child.end_message, subject=child.process.full_name,
                                    remedy='what it wrote before may be incomplete')
 
     def stop(self) -> None:
@@ -266,11 +270,11 @@ def _read_available(descriptor: int) -> tuple[bytes, bool]:
     return data, False
 
 
-def _end_message(child: _Child) -> str:
-    status = child.handle.returncode
+def end_message(status: int, last_line: str) -> str:
+    """How a process ended: its exit status and the last line of its log."""
     how = (f'was ended by {signal.Signals(-status).name}' if status < 0
            else f'ended with status {status}')
-    line = _ROS_LOG_PREFIX.sub('', child.last_line).strip()
+    line = _ROS_LOG_PREFIX.sub('', last_line).strip()
     return f'{how}: {line}' if line else f'{how} without a message'
 
 

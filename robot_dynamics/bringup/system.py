@@ -267,7 +267,8 @@ class System:
             return {}
         timeouts: dict[str, ParameterValue] = {
             'resume_after': max(1, round(_RESUMPTION * self.rate))}
-        wait = self._plant().get('wait_for_commands', 0.0)
+        arm = {**self._plant(), **self.parameters.get(_ARM, {})}
+        wait = arm.get('wait_for_commands', 0.0)
         if isinstance(wait, int | float) and wait > 0.0:
             timeouts['state_timeout'] = min(wait + _TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT)
         return timeouts

@@ -18,6 +18,7 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.nodes.controllers import CONTROLLER_NODES
 from robot_dynamics.nodes.recording import TopicRecording, recording_parameters
 from robot_dynamics.nodes.ros.diagnostics import Diagnostics
+from robot_dynamics.nodes.ros.messages import to_nanoseconds
 from robot_dynamics.nodes.ros.node import PlainNode
 from robot_dynamics.nodes.ros.parameters import Parameter
 from robot_dynamics.nodes.ros.runtime import run
@@ -50,7 +51,8 @@ _TEXT, _JOINT_STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 class Progress:
     """Summary of recorded messages: mode, tracking error, and whether estimates change.
 
-    Messages are unchecked bytes; unreadable ones are ignored.
+    ``tracked`` is the time of the arm between the first and the last tracking error, from their
+    stamps, s. Messages are unchecked bytes; unreadable ones are ignored.
     """
 
     def __init__(self) -> None:
@@ -58,8 +60,9 @@ class Progress:
         self._mode: str | None = None
         self._first_estimate: bytes | None = None
         self._learns = False
-        # Times, and mean squares.
+        # Stamps and mean squares of the last tracking errors, and the first stamp.
         self._errors: deque[tuple[float, float]] = deque()
+        self._begin: float | None = None
 
     def note(self, topic: str, kind: str, data: bytes) -> None:
         """Evaluate one serialised message of a topic and of a type (`kind`)."""
@@ -69,7 +72,10 @@ class Progress:
         if topic.endswith('/mode') and kind == _TEXT:
             self._mode = getattr(_read(data, String), 'data', self._mode)
         elif topic.endswith('/tracking_error') and kind == _JOINT_STATE:
-            self._note_error(now, getattr(_read(data, JointState), 'position', ()))
+            message = _read(data, JointState)
+            if message is not None:
+                self._note_error(1e-9 * to_nanoseconds(message.header.stamp),
+                                 message.position)
         elif topic.endswith('/parameter_estimate'):
             # It contains only numbers, so that frozen estimates have equal bytes.
             if self._first_estimate is None:
@@ -78,26 +84,25 @@ class Progress:
 
     def line(self, messages: int) -> str:
         """The line of JSON."""
-        now = time.monotonic()
-        self._forget(now)
+        time_passed = 0.0 if self._first is None else time.monotonic() - self._first
         error = float(np.sqrt(np.mean([square for _, square in self._errors]))) \
             if self._errors else None
-        return json.dumps({'time': round(now - self._first, 3) if self._first else 0.0,
+        tracked = self._errors[-1][0] - self._begin if self._begin is not None else 0.0
+        return json.dumps({'time': round(time_passed, 3), 'tracked': round(tracked, 3),
                            'messages': messages, 'mode': self._mode, 'error': error,
                            'learns': self._learns})
 
-    def _note_error(self, now: float, error: Any) -> None:
-        self._forget(now)
+    def _note_error(self, stamp: float, error: Any) -> None:
         if len(error) == 0:
             return
         with np.errstate(over='ignore', invalid='ignore'):
             square = float(np.mean(np.square(error)))
-        if np.isfinite(square):
-            self._errors.append((now, square))
-
-    def _forget(self, now: float) -> None:
-        """Drop values older than the window."""
-        while self._errors and self._errors[0][0] < now - ERROR_WINDOW:
+        if not np.isfinite(square):
+            return
+        if self._begin is None:
+            self._begin = stamp
+        self._errors.append((stamp, square))
+        while self._errors[0][0] < stamp - ERROR_WINDOW:
             self._errors.popleft()
 
 

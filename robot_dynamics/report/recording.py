@@ -68,9 +68,9 @@ class JointSeries:
 
 @dataclass(frozen=True, eq=False)
 class VectorSeries:
-    """Unstamped vectors, (k, m), and their times of reception, (k,).
+    """Unstamped vectors, (k, m), and the times of the arm at their reception, (k,).
 
-    Times are s since the first tracking error was received.
+    Times are s since tracking began.
     """
 
     time: FloatArray
@@ -97,7 +97,7 @@ class Recording:
     commands : JointSeries
         Effort commands at the stamps of the corresponding states, as published for recording.
     command_times : ndarray, shape (k,)
-        Time of reception of each command to the arm, s; empty if not recorded.
+        Time of the arm at the reception of each command, s; empty if not recorded.
     parts : dict of str to JointSeries
         Parts of the model torque (`TORQUE_PARTS`); empty without inverse dynamics.
     torque : JointSeries or None
@@ -173,7 +173,7 @@ def read_recording(path: str | Path) -> Recording:
     if not topics['joint_states'].messages or not tracked.messages:
         raise RecordingError(f'has no tracking error of {controller}', subject=str(path),
                              remedy='record until the arm moves')
-    origin = _Origin(tracked.messages[0].header.stamp, tracked.times[0])
+    origin = _Origin(tracked.messages[0].header.stamp, topics['joint_states'])
     measured = _joint_series(topics['joint_states'], origin)
 
     def joints(name: str) -> JointSeries | None:
@@ -233,7 +233,7 @@ def _is_wall_time(timing: VectorSeries) -> bool:
 
     In simulated time the clock is published after the states, so that latencies are negative.
     """
-    return timing.values.shape[1] >= _TIMINGS and not float(np.median(timing.values[:, 0])) < 0.0
+    return timing.values.shape[1] >= _TIMINGS and float(np.median(timing.values[:, 0])) > 0.0
 
 
 def _estimate_names(topic: Topic, estimates: VectorSeries) -> tuple[str, ...]:
@@ -252,20 +252,33 @@ def _last_text(topic: Topic) -> str | None:
     return str(topic.messages[-1].data) if topic.messages else None
 
 
-@dataclass(frozen=True)
 class _Origin:
-    """Time zero on the clock of the stamps and on that of the recorder."""
+    """Time of the arm in s since a stamp, for stamps and for times of reception.
 
-    stamp: Any
-    reception: int
+    Unstamped messages get the stamp of the joint state received with them, because simulated time
+    may be slower than the clock of the recorder.
+    """
+
+    def __init__(self, stamp: Any, states: Topic):
+        self.stamp = stamp
+        self._received = np.array(states.times, dtype=np.int64)
+        # States may arrive in the wrong order.
+        self._stamps = np.maximum.accumulate(
+            [self.seconds(message.header.stamp) for message in states.messages])
 
     def seconds(self, stamp: Any) -> float:
         """Time of a stamp, without losing nanoseconds to rounding, s."""
         return (stamp.sec - self.stamp.sec) + 1e-9 * (int(stamp.nanosec) - int(self.stamp.nanosec))
 
     def received(self, times: Sequence[int]) -> FloatArray:
-        """Times of reception, s, shape (k,)."""
-        return 1e-9 * np.array([time - self.reception for time in times], dtype=np.float64)
+        """Time of the arm at times of reception, s, shape (k,)."""
+        now = np.array(times, dtype=np.int64)
+        first = self._received[0]
+        known = 1e-9 * (self._received - first)
+        wanted = 1e-9 * (now - first)
+        # Before the first state and after the last one, both clocks have the same speed.
+        beyond = wanted - np.clip(wanted, known[0], known[-1])
+        return np.interp(wanted, known, self._stamps) + beyond
 
 
 def _joint_series(topic: Topic, origin: _Origin) -> JointSeries:

@@ -32,6 +32,10 @@ class Story:
         Configuration of the run, row by row.
     truth : mapping of str to float
         True values of estimated parameters, as far as they are known.
+    messages : sequence of str
+        Warnings and errors of the nodes.
+    failure : str
+        Why the run ended early; empty for a run that did not.
 
     Examples
     --------
@@ -43,6 +47,8 @@ class Story:
     text: str = ''
     facts: Sequence[tuple[str, str]] = ()
     truth: Mapping[str, float] = field(default_factory=dict)
+    messages: Sequence[str] = ()
+    failure: str = ''
 
 
 @dataclass(frozen=True)
@@ -123,7 +129,8 @@ def run_page(recording: Recording, summary: Summary, robot: Robot | None,
     story = story or Story()
     loop, before, after = summary.loop, summary.before, summary.after
     return page.Page(
-        robot.name if robot is not None else recording.controller, verdict(summary), story.text, [
+        robot.name if robot is not None else recording.controller,
+        _headline(story) if story.failure else verdict(summary), story.text, [
             page.Html(page.part('run.html').replace('{{unit}}', summary.unit)),
             page.tiles(_tiles(summary)),
             page.section(
@@ -160,11 +167,35 @@ def run_page(recording: Recording, summary: Summary, robot: Robot | None,
                                is_wide=False, has_legend=False)),
                 page.chart('loop', 'Worst period and latency over time',
                            page.titled('Worst in every tenth of a second', 'ms'))),
+            *_messages(story),
             page.section('What ran',
                          page.facts(story.facts or [('controller', recording.controller)])),
         ], notice=interrupted(summary.interruptions) if summary.interruptions else '',
         without_scripts='The charts and the moving arm need JavaScript; the tables do not.',
     ).render(run_charts(recording, summary, robot, story.truth), 'arm.js', 'report.js')
+
+
+def build_failure_report(folder: str | Path, subject: str, story: Story) -> Path:
+    """Write ``report.html`` of a run that ended before enough was recorded; return its path.
+
+    Raises a `FileError` when it cannot be written, or the user's is in its place.
+    """
+    require_replaceable(folder, (PAGE,))
+    text = page.Page(subject, _headline(story), story.text, [
+        *_messages(story), page.section('What ran', page.facts(story.facts))]).render({})
+    write_files(folder, {PAGE: text.encode()})
+    return Path(folder) / PAGE
+
+
+def _headline(story: Story) -> str:
+    return f'The run ended early: {story.failure}.'
+
+
+def _messages(story: Story) -> list[page.Html]:
+    """Section of the warnings and errors of nodes, if there are any."""
+    if not story.messages:
+        return []
+    return [page.section('Warnings and errors of the nodes', page.items(story.messages))]
 
 
 def _tiles(summary: Summary) -> list[page.Html]:

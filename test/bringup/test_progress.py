@@ -13,9 +13,11 @@ from robot_dynamics.bringup.runner import Line
 
 
 def test_reads_what_the_recorder_writes():
-    line = '{"time": 12.0, "messages": 311, "mode": "tracking", "error": 0.0021, "learns": true}'
-    assert parse_progress(line) == Progress(12.0, 'tracking', 0.0021, True)
-    line = '{"time": 0.0, "messages": 0, "mode": null, "error": null, "learns": false}'
+    line = ('{"time": 12.0, "tracked": 9.5, "messages": 311, "mode": "tracking", "error": 0.0021, '
+            '"learns": true}')
+    assert parse_progress(line) == Progress(12.0, 'tracking', 0.0021, True, 9.5)
+    line = ('{"time": 0.0, "tracked": 0.0, "messages": 0, "mode": null, "error": null, '
+            '"learns": false}')
     assert parse_progress(line) == Progress(0.0, '', None)
 
 
@@ -53,7 +55,7 @@ def test_warnings_are_selected():
     assert read(warnings, '[INFO] [1795828011.05] [reference]: the motion starts') is None
     assert read(warnings, '[WARN] [1795828011.05] [reference]: refused: [x]: y') \
         == '  reference: warning: refused: [x]: y'
-    assert warnings.last == 'refused: [x]: y'
+    assert warnings.all == ['reference: warning: refused: [x]: y']
     assert read(warnings, 'the ERROR of others') == '    the ERROR of others'
     assert read(warnings, '[DEBUG] [1.0] [reference]: more') is None
     assert read(warnings, 'more') is None
@@ -66,4 +68,4 @@ def test_a_traceback_is_shown_to_its_end():
     assert read(warnings, 'from elsewhere', node='recorder') is None
     assert read(warnings, 'on stdout', stream='stdout') is None
     assert read(warnings, 'ValueError: no') == '    ValueError: no'
-    assert warnings.last == 'Traceback (most recent call last):'
+    assert warnings.all[-1] == 'reference: error: Traceback (most recent call last):'

@@ -269,7 +269,9 @@ def run_to_the_end(name, **arguments):
     ({'plant': 'no_such_plant'}, 'no_such_plant is neither a file nor a plant'),
     ({'rate': 'fast'}, "rate must be a number, got 'fast'"),
     ({'use_sim_time': 'perhaps'}, "use_sim_time must be true or false, got 'perhaps'"),
-    ({'controller': 'pid'}, 'pid is not a controller; choose one of')])
+    ({'controller': 'pid'}, 'pid is not a controller; choose one of'),
+    ({'controler': 'gravity'}, 'controler is not an argument of simulation.launch.py; did you '
+                               'mean controller?')])
 def test_wrong_arguments_start_nothing(arguments, words):
     done = run_to_the_end('simulation', **arguments)
     assert done.returncode != 0
@@ -303,3 +305,21 @@ def test_the_demo_ends_by_itself_and_leaves_its_report(tmp_path):
     assert (output / 'report.html').stat().st_size > 100_000
     assert (output / 'report.png').exists()
     assert list((output / 'recording').glob('*.mcap'))
+
+
+def test_a_demo_that_fails_leaves_its_reason_and_a_report_and_fails_the_launch(tmp_path):
+    plant, output = tmp_path / 'plant.yaml', tmp_path / 'out'
+    plant.write_text('/**:\n  ros__parameters:\n    payload_mass: 1.0\n    mass_scale: 1.0\n'
+                     '    position_noise: -1.0\n')
+    done = run_to_the_end('demo', plant=plant, output=output)
+    assert done.returncode == 1
+    reason = 'simulated_arm ended with status 1: parameter position_noise must be'
+    errors = [line for line in done.stderr.splitlines() if '[launch]' in line]
+    assert reason in errors[-1], done.stdout + done.stderr
+    assert reason in (output / 'report.html').read_text()
+
+
+def test_a_controller_that_refuses_its_configuration_fails_the_launch(tmp_path):
+    done = run_to_the_end('simulation', rate='30')
+    assert done.returncode == 1
+    assert '/adaptive_controller ended with status 1' in done.stdout + done.stderr

@@ -34,6 +34,8 @@ class Run:
     adapts: bool = True
     command_order: tuple[int, ...] = (6, 5, 4, 3, 2, 1, 0)
     lost: int = 0
+    #: Seconds of the recorder for one of the arm.
+    slowness: float = 1.0
     commands_every: int = 1
     modes: tuple[tuple[float, str], ...] = ((0.0, 'tracking'),)
     with_description: bool = True
@@ -79,7 +81,7 @@ class BagMaker:
             self.connections[name] = writer.add_connection(name, message.__msgtype__,
                                                            typestore=self.store)
         # The recorder's clock is half a millisecond behind the stamps.
-        received = self.epoch * 10**9 + round((t + 0.0005) * 1e9)
+        received = self.epoch * 10**9 + round((t * self.run.slowness + 0.0005) * 1e9)
         writer.write(self.connections[name], received,
                      self.store.serialize_cdr(message, message.__msgtype__))
 

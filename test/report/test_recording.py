@@ -25,6 +25,14 @@ def test_time_starts_at_the_first_state(run):
     np.testing.assert_allclose(run.command_times, run.states.time, atol=1e-9)
 
 
+def test_times_of_reception_are_those_of_a_slow_arm(make_bag):
+    run = read_recording(make_bag(seconds=3.0, slowness=2.5, modes=((0.0, 'tracking'),
+                                                                    (2.0, 'safe'))))
+    np.testing.assert_allclose(run.estimates.time, run.states.time, atol=1e-9)
+    np.testing.assert_allclose(run.command_times, run.states.time, atol=1e-9)
+    np.testing.assert_allclose([time for time, _ in run.modes], [0.0, 2.0], atol=1e-9)
+
+
 def test_what_was_not_recorded_is_empty(make_bag):
     run = read_recording(make_bag(seconds=1.0, with_description=False,
                                   with_inverse_dynamics=False, with_timing=False))

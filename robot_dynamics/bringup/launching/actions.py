@@ -18,7 +18,7 @@ from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess, enclave_arguments, starter_environment
 from robot_dynamics.bringup.ros_environment import is_secure, launch_environment
 from robot_dynamics.bringup.system import System
-from robot_dynamics.errors import BringupError
+from robot_dynamics.errors import BringupError, one_of
 
 _ROBOT_OR_TOPIC = ('Path of a URDF, xacro or DH file, or name of a robot of this package; empty '
                    'takes the topic robot_description.')
@@ -46,6 +46,8 @@ def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = Sys
         if name in names or name in extra]
 
     def start(context: Any) -> list[Any]:
+        check_arguments(sys.argv, Path(context.locals.current_launch_file_path).name,
+                        (*names, *extra))
         given, others = ({name: LaunchConfiguration(name).perform(context) for name in group}
                          for group in (names, extra))
         system = system_from_texts(given, **fixed)
@@ -54,6 +56,19 @@ def system_launch(names: Sequence[str], make: Callable[..., Iterable[Any]] = Sys
         return [*made, *state_publisher(system)]
 
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
+
+
+def check_arguments(command: Sequence[str], file: str, names: Sequence[str]) -> None:
+    """Raise `BringupError` for an unknown argument after the name of a launch file.
+
+    ROS 2 ignores it. A launch file that another one includes is not in the command.
+    """
+    places = [k for k, text in enumerate(command) if Path(text).name == file]
+    for text in command[places[-1] + 1:] if places else ():
+        name, is_assigned, _ = text.partition(':=')
+        if is_assigned and name not in names:
+            raise BringupError(f'is not an argument of {file}', subject=name,
+                               remedy=one_of(names, name))
 
 
 def state_publisher(system: System) -> list[Any]:
@@ -73,9 +88,21 @@ def state_publisher(system: System) -> list[Any]:
 
 
 def node_action(process: NodeProcess) -> Any:
-    """``launch_ros`` node of a process; the end of an essential one ends the launch."""
+    """``launch_ros`` node of a process; the end of an essential one ends the launch.
+
+    The launch fails where the process failed.
+    """
     from launch.actions import Shutdown
     from launch_ros.actions import Node
+
+    def on_exit(event: Any, context: Any) -> Any:
+        if context.is_shutdown:
+            return None
+        if event.returncode != 0:
+            raise BringupError(f'ended with status {event.returncode}', subject=process.full_name,
+                               remedy='read its last lines above')
+        return Shutdown(reason=f'{process.full_name} ended')
+
     parameters: list[Any] = [str(path) for path in process.parameter_files]
     parameters.append({name: launch_value(value) for name, value in process.parameters.items()})
     return Node(
@@ -84,7 +111,7 @@ def node_action(process: NodeProcess) -> Any:
         ros_arguments=enclave_arguments(process),
         additional_env={**launch_environment(os.environ), **starter_environment()},
         sigterm_timeout=str(process.stop_timeout),
-        on_exit=[Shutdown(reason=f'{process.full_name} ended')] if process.essential else None)
+        on_exit=on_exit if process.essential else None)
 
 
 def launch_value(value: Any) -> Any:
