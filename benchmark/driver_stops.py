@@ -46,6 +46,7 @@ from lifecycle_msgs.srv import ChangeState
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -76,6 +77,8 @@ SILENT, LONGEST_END = 0.3, 15.0
 #: With lighter ones, delays of a busy machine let the arm oscillate from the first effort on.
 ROTORS, DAMPING = 1.0 / 3.0, 0.5
 TRIES = 6
+#: Cycles from one message of a topic of telemetry to the next.
+TELEMETRY_CYCLES = 5
 #: Runs at rates after the first one.
 OTHER_RUNS = 3
 CONTROLLERS = Path(__file__).resolve().parent.parent / 'config' / 'controllers_effort.yaml'
@@ -228,6 +231,25 @@ def forward(rate: float, has_brakes: bool) -> None:
     executor.spin()
 
 
+class State(NamedTuple):
+    """A joint state: its stamp, s, and position, velocity and effort in the order of `NAMES`."""
+
+    time: float
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+def read_state(data: bytes) -> State:
+    """State of a serialised message."""
+    message = deserialize_message(data, JointState)
+    order = [message.name.index(name) for name in NAMES]
+    stamp = message.header.stamp
+    return State(stamp.sec + 1e-9 * stamp.nanosec, *(
+        np.array(values)[order] for values in (message.position, message.velocity,
+                                               message.effort)))
+
+
 class Motion(NamedTuple):
     """Motion of an arm after an end of its control: largest values within `WATCHED`."""
 
@@ -241,45 +263,54 @@ class Motion(NamedTuple):
 
 
 class Bench:
-    """The processes of one run, and what joint states show."""
+    """The processes of one run under a controller, and what joint states show."""
 
-    def __init__(self, options: argparse.Namespace, folder: Path, *, brakes: bool):
+    def __init__(self, options: argparse.Namespace, folder: Path, *, brakes: bool,
+                 controller: str = CONTROLLER):
         self.processes = Processes(child_environment(), options.priority)
         os.environ.update(self.processes.environment)
         rclpy.init()
+        self._options, self._folder, self._brakes = options, folder, brakes
+        self.controller = controller
         # Hidden, so that it is not taken for the effort controller.
         self.node = Node('_observer')
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
-        self.states: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = []
+        # Serialised: at 1 kHz, reading all of them would take half a core from the loop.
+        self._states: list[bytes] = []
         self.mode = ''
         self.last_command = 0.0
         self.node.create_subscription(Float64MultiArray, 'effort_controller/commands',
-                                      self._on_command, qos.command())
+                                      self._on_command, qos.command(), raw=True)
         self.node.create_subscription(
-            JointState, 'joint_states', self._on_state,
-            QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT))
-        self.node.create_subscription(String, f'{CONTROLLER}/mode', self._on_mode, qos.latched())
+            JointState, 'joint_states', self._states.append,
+            QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
+        self.node.create_subscription(String, f'{controller}/mode', self._on_mode, qos.latched())
         if options.plugin:
             description = self.node.create_publisher(String, 'robot_description', qos.latched())
             description.publish(String(data=plant_urdf(options.plugin, folder, brakes=brakes)))
-            start = start_manager
-        else:
-            start = start_stand_in
-        start(self.processes, options, brakes=brakes, folder=folder)
-        self.launch = self.processes.start(
+        self.manager = self.start_driver()
+        self.launch = self.start_launch()
+
+    def start_driver(self) -> subprocess.Popen[bytes]:
+        """Start what controls the arm's hardware; return its first process."""
+        first = len(self.processes.running)
+        start = start_manager if self._options.plugin else start_stand_in
+        start(self.processes, self._options, brakes=self._brakes, folder=self._folder)
+        return self.processes.running[first]
+
+    def start_launch(self) -> subprocess.Popen[bytes]:
+        """Start the controller and what belongs to it."""
+        return self.processes.start(
             sys.executable, '-m', 'robot_dynamics.bringup.cli', 'up', '--hardware',
-            str(settings(options, folder)), '--robot', 'arm7', '--controller', 'pd_gravity',
-            '--reference', 'fourier')
+            str(settings(self._options, self._folder)), '--robot', 'arm7', '--controller',
+            self.controller.removesuffix('_controller'), '--reference', 'fourier')
 
-    def _on_state(self, message: JointState) -> None:
-        order = [message.name.index(name) for name in NAMES]
-        stamp = message.header.stamp
-        self.states.append((stamp.sec + 1e-9 * stamp.nanosec, *(
-            np.array(values)[order]
-            for values in (message.position, message.velocity, message.effort))))
+    def states(self, last: int = 0) -> list[State]:
+        """Joint states, all or the last ones."""
+        return [read_state(each) for each in self._states[-last:]]
 
-    def _on_command(self, message: Float64MultiArray) -> None:
+    def _on_command(self, message: bytes) -> None:
         self.last_command = time.time()
 
     def _on_mode(self, message: String) -> None:
@@ -303,10 +334,10 @@ class Bench:
         self.wait(seconds, future.done)
         return future.result()
 
-    def activate(self) -> None:
-        """Activate the effort controller."""
+    def activate(self, name: str = 'effort_controller') -> None:
+        """Activate a controller of the controller manager."""
         self.call(SwitchController, 'controller_manager/switch_controller',
-                  SwitchController.Request(activate_controllers=['effort_controller'],
+                  SwitchController.Request(activate_controllers=[name],
                                            strictness=SwitchController.Request.STRICT))
 
     def pid(self, name: str) -> int:
@@ -332,7 +363,7 @@ class Bench:
             if self.mode == 'safe':
                 raise RuntimeError('it went safe on a machine with other load')
             return self.mode == 'tracking' and bool(
-                SLOWEST < np.abs(self.states[-1][2]).max() < FASTEST)
+                SLOWEST < np.abs(self.states(1)[0].velocity).max() < FASTEST)
 
         for _ in range(2):  # The reference begins, and moves.
             if not self.wait(20.0, moves):
@@ -344,17 +375,14 @@ class Bench:
         end(self)
         self.wait(LONGEST_END, lambda: time.time() - self.last_command > SILENT)
         begin = max(begin, self.last_command)
-        if not self.wait(10.0, lambda: self.states[-1][0] > begin + WATCHED):
+        if not self.wait(10.0, lambda: self.states(1)[0].time > begin + WATCHED):
             raise RuntimeError('joint states have ended')
-        times = np.array([each[0] for each in self.states])
-        first, last = np.searchsorted(times, (begin, begin + WATCHED))
-        _, position, velocity, _ = self.states[first]
-        after = self.states[first:last]
+        after = [each for each in self.states() if begin <= each.time < begin + WATCHED]
         return Motion(
-            float(np.abs(velocity).max()),
-            max(float(np.abs(each[1] - position).max()) for each in after),
-            max(float(np.abs(each[2]).max()) for each in after),
-            next((each[0] - begin for each in after if not each[3].any()), math.nan))
+            float(np.abs(after[0].velocity).max()),
+            max(float(np.abs(each.position - after[0].position).max()) for each in after),
+            max(float(np.abs(each.velocity).max()) for each in after),
+            next((each.time - begin for each in after if not each.effort.any()), math.nan))
 
     def close(self) -> None:
         """End every process."""
@@ -367,7 +395,8 @@ class Bench:
 def settings(options: argparse.Namespace, folder: Path) -> Path:
     """File of the hardware ros2_control at the rate of the arm."""
     parameters: dict[str, dict[str, Any]] = load_hardware('ros2_control')
-    parameters['adaptive_controller'].update(rate=options.rate, spin='waitset')
+    parameters['adaptive_controller'].update(
+        rate=options.rate, spin='waitset', telemetry_rate=options.rate / TELEMETRY_CYCLES)
     if not options.plugin:
         # The simulated arm reports efforts that act, also while the stand-in is inactive.
         parameters['adaptive_controller']['effort_kind'] = 'none'

@@ -81,11 +81,10 @@ class StampClock:
     def received(self, stamp: int) -> float:
         """Receive time of a message just received, s.
 
-        With simulated time that is its stamp, because ``/clock`` arrives a little later.
+        With simulated time that is its stamp at least, because ``/clock`` may arrive a little later.
         """
-        if self._simulated and stamp:
-            return 1e-9 * (stamp - self.origin)
-        return self.now()
+        now = self.now()
+        return max(now, 1e-9 * (stamp - self.origin)) if self._simulated and stamp else now
 
     def now(self) -> float:
         """Time since the origin, s."""

@@ -6,7 +6,9 @@ import time
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message, serialize_message
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -86,3 +88,20 @@ def test_times_count_from_the_start(make_node):
 def test_simulated_time_is_what_stamps_say(make_node):
     clock = StampClock(make_node('clock', '-p', 'use_sim_time:=true'))
     assert clock.received(7_000_000_000) == pytest.approx(7.0)
+
+
+def test_a_state_older_than_simulated_time_is_late(make_node):
+    node = make_node('clock', '-p', 'use_sim_time:=true')
+    source = make_node('source')
+    ticks = source.create_publisher(Clock, '/clock', 10)
+    clock = StampClock(node)
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    end = time.monotonic() + 20.0
+    while clock.now() < 8.0 and time.monotonic() < end:
+        ticks.publish(Clock(clock=Time(sec=8)))
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    assert clock.received(7_920_000_000) - clock.seconds(7_920_000_000) == pytest.approx(0.08)
+    # /clock of this state is still on its way.
+    assert clock.received(8_002_000_000) == pytest.approx(8.002)
