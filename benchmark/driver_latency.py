@@ -17,7 +17,6 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
@@ -42,8 +41,8 @@ def measure(options: argparse.Namespace) -> str:
             bench.begin()
             bench.wait(SETTLING)
             for topic, messages in (('command', commands), ('tracking_error', errors)):
-                bench.node.create_subscription(JointState, f'{CONTROLLER}/{topic}',
-                                               messages.append, QoSProfile(depth=1000), raw=True)
+                bench.listen(JointState, f'{CONTROLLER}/{topic}',
+                             lambda message, _, to=messages: to.append(message))
             before = len(bench.states())
             bench.wait(MEASURED)
             if bench.mode != 'tracking':
@@ -111,11 +110,10 @@ def main() -> None:
         command = 'python -m benchmark.driver_latency --plugin CLASS --rate ' \
             + ' '.join(f'{rate:g}' for rate in rates) \
             + (f' --priority {options.priority}' if options.priority else '') + ' --write'
-        write_section(DOCS / 'hardware.md', SECTION, '\n'.join(lines) + f"""
-
-The arm of the stops above, under the adaptive controller, from {SETTLING:g} s to
-{SETTLING + MEASURED:g} s after its start, behind the real controller manager. Two cores with other
-load. Every fifth command is measured. Made by `{command}`.""")
+        write_section(DOCS / 'hardware.md', SECTION, '\n'.join(lines) + (
+            f'\n\nThe arm of the stops above under the adaptive controller, from {SETTLING:g} s to '
+            f'{SETTLING + MEASURED:g} s after its start, behind the real controller manager,\non two '
+            f'cores with other load. Every fifth command is measured. Made by `{command}`.'))
 
 
 if __name__ == '__main__':

@@ -59,6 +59,7 @@ from robot_dynamics.model.modify import with_payload
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import shipped_robots
 from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.spinning import SlowGroup
 from robot_dynamics.simulation.drive import CATCH_RATE
 from robot_dynamics.simulation.mjcf import robot_to_mjcf
 
@@ -276,15 +277,15 @@ class Bench:
         self.node = Node('_observer')
         self.executor = SingleThreadedExecutor()
         self.executor.add_node(self.node)
-        # Serialised: at 1 kHz, reading all of them would take half a core from the loop.
+        # Serialised, and taken some at a time: at 1 kHz, a callback for each would take a core.
         self._states: list[bytes] = []
+        self._waiting = SlowGroup()
+        self._waiting.is_open = False
+        self._received: list[tuple[Any, Callable[[bytes, float], None]]] = []
+        self.listen(JointState, 'joint_states', lambda message, _: self._states.append(message))
+        self.listen(Float64MultiArray, 'effort_controller/commands', self._on_command)
         self.mode = ''
         self.last_command = 0.0
-        self.node.create_subscription(Float64MultiArray, 'effort_controller/commands',
-                                      self._on_command, qos.command(), raw=True)
-        self.node.create_subscription(
-            JointState, 'joint_states', self._states.append,
-            QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True)
         self.node.create_subscription(String, f'{controller}/mode', self._on_mode, qos.latched())
         if options.plugin:
             description = self.node.create_publisher(String, 'robot_description', qos.latched())
@@ -306,12 +307,19 @@ class Bench:
             str(settings(self._options, self._folder)), '--robot', 'arm7', '--controller',
             self.controller.removesuffix('_controller'), '--reference', 'fourier')
 
+    def listen(self, kind: type, topic: str, callback: Callable[[bytes, float], None]) -> None:
+        """Let `wait` pass on the serialised messages of a topic, and when they were sent, s."""
+        self._received.append((self.node.create_subscription(
+            kind, topic, lambda _: None, QoSProfile(
+                depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT), raw=True,
+            callback_group=self._waiting), callback))
+
     def states(self, last: int = 0) -> list[State]:
         """Joint states, all or the last ones."""
         return [read_state(each) for each in self._states[-last:]]
 
-    def _on_command(self, message: bytes) -> None:
-        self.last_command = time.time()
+    def _on_command(self, message: bytes, sent: float) -> None:
+        self.last_command = sent
 
     def _on_mode(self, message: String) -> None:
         self.mode = message.data
@@ -322,7 +330,10 @@ class Bench:
         while not until():
             if time.monotonic() > end:
                 return False
-            self.executor.spin_once(timeout_sec=0.02)
+            self.executor.spin_once(timeout_sec=0.01)
+            for subscription, callback in self._received:
+                while (taken := subscription.handle.take_message(subscription.msg_type, True)):
+                    callback(taken[0], 1e-9 * taken[1]['source_timestamp'])
         return True
 
     def call(self, kind: type, name: str, request: Any, seconds: float = 20.0) -> Any:
