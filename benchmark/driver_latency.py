@@ -111,9 +111,10 @@ def main() -> None:
             + ' '.join(f'{rate:g}' for rate in rates) \
             + (f' --priority {options.priority}' if options.priority else '') + ' --write'
         write_section(DOCS / 'hardware.md', SECTION, '\n'.join(lines) + (
-            f'\n\nThe arm of the stops above under the adaptive controller, from {SETTLING:g} s to '
-            f'{SETTLING + MEASURED:g} s after its start, behind the real controller manager,\non two '
-            f'cores with other load. Every fifth command is measured. Made by `{command}`.'))
+            '\n\nThe arm of the stops above under the adaptive controller, from '
+            f'{SETTLING:g} s to {SETTLING + MEASURED:g} s after its start, behind the real '
+            'controller manager,\non two cores with other load. Every fifth command is measured. '
+            f'Made by `{command}`.'))
 
 
 if __name__ == '__main__':

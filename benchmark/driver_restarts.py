@@ -179,8 +179,8 @@ def main() -> None:
         command = f'python -m benchmark.driver_restarts --plugin CLASS --rate {options.rate:g}' \
             + (f' --priority {options.priority}' if options.priority else '') + ' --write'
         write_section(DOCS / 'hardware.md', SECTION, '\n'.join(lines) + (
-            '\n\nBehind the real controller manager, with the brakes above, one run each; the part '
-            f'was away for {AWAY:g} s. Made by `{command}`.'))
+            '\n\nBehind the real controller manager, with the brakes above, one run each; the '
+            f'part was away for {AWAY:g} s. Made by `{command}`.'))
 
 
 if __name__ == '__main__':

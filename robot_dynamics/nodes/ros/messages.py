@@ -81,7 +81,7 @@ class StampClock:
     def received(self, stamp: int) -> float:
         """Receive time of a message just received, s.
 
-        With simulated time that is its stamp at least, because ``/clock`` may arrive a little later.
+        With simulated time that is its stamp at least, because ``/clock`` may arrive later.
         """
         now = self.now()
         return max(now, 1e-9 * (stamp - self.origin)) if self._simulated and stamp else now
