@@ -411,7 +411,7 @@ class Watch:
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
             raise BringupError(
-                'stopped to follow the reference: ' + (self._reason or 'no reason was logged'),
+                'stopped following the reference: ' + (self._reason or 'no reason was logged'),
                 subject='the controller',
                 remedy='run it without --real-time, if this machine is busy'
                 if self._plan.real_time else None)
