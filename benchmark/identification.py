@@ -3,12 +3,14 @@
 
 The logs are not part of the repository: ``--data`` is the folder that the YAML files in
 benchmark/identification_logs, which describe each log, refer to.
-``--speed`` identifies a simulated arm from a recording of a million samples instead.
+``--speed`` identifies a simulated arm from a recording of a million samples instead, and
+``--fleet`` measures the tasks of examples/identify_fleet.py.
 
     python benchmark/identification.py --data ../shared/data --write
     python benchmark/identification.py --results FOLDER --logs tiago    # kept in the folder
     python benchmark/identification.py --results FOLDER --write         # only what is missing
     python benchmark/identification.py --speed --write
+    python benchmark/identification.py --fleet --write
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from identification_drives import run_drives
-from identification_speed import measure_speed
+from identification_speed import measure_fleet, measure_speed
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.commands.identify import load_robot
@@ -173,15 +175,18 @@ def main() -> int:
     parser.add_argument('--data', type=Path, default=Path('../shared/data'))
     parser.add_argument('--logs', nargs='*', default=sorted(p.stem for p in LOGS.glob('*.yaml')))
     parser.add_argument('--speed', action='store_true')
+    parser.add_argument('--fleet', action='store_true')
     parser.add_argument('--samples', type=int, default=1_000_000)
     parser.add_argument('--write', action='store_true')
     parser.add_argument('--results', type=Path, help='folder of what was measured before')
     arguments = parser.parse_args()
-    if arguments.speed:
+    if arguments.speed or arguments.fleet:
         with tempfile.TemporaryDirectory() as folder:
-            lines = measure_speed(Path(folder), arguments.samples)
+            lines = measure_speed(Path(folder), arguments.samples) if arguments.speed \
+                else measure_fleet(Path(folder))
         if arguments.write:
-            write_section(DOCUMENT, 'identification speed', '\n'.join(['', *lines, '']))
+            write_section(DOCUMENT, f'identification {"speed" if arguments.speed else "fleet"}',
+                          '\n'.join(['', *lines, '']))
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
              'signals |', '|---|---|---|---|---|---|---|---|']

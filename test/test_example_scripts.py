@@ -14,7 +14,8 @@ SCRIPTS = sorted((ROOT / 'examples').glob('*.py'))
 
 #: What a script needs beside the library.
 NEEDS = {'adaptive_tracking.py': 'mujoco', 'feedforward_lq.py': 'mujoco',
-         'identify_from_bag.py': 'rosbags', 'read_recording.py': 'rosbags'}
+         'identify_fleet.py': 'distributed', 'identify_from_bag.py': 'rosbags',
+         'read_recording.py': 'rosbags'}
 #: Arguments that make a script short enough for a test.
 ARGUMENTS = {'adaptive_tracking.py': ['4']}
 #: A piece of the output that shows the result.
@@ -26,6 +27,7 @@ OUTPUT = {
     'elastic_joints.py': 'largest error of a link',
     'feedforward_lq.py': 'as modelled 0.9',
     'floating_base.py': '13 velocities, 14 positions',
+    'identify_fleet.py': 'arm1: 7.0',
     'identify_from_bag.py': 'verdict: good',
     'identify_from_csv.py': 'verdict: good',
     'linearise.py': 'dM/dt = sum dM/dq_h v_h: True',

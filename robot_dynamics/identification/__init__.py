@@ -47,6 +47,8 @@ if TYPE_CHECKING:
         OutputErrorSettings,
         identify_drives,
     )
+    from robot_dynamics.identification.shared import identify_shared, recording_equations
+    from robot_dynamics.identification.signals import SignalSettings
     from robot_dynamics.identification.stiffness.log import joint_logs, read_columns
     from robot_dynamics.identification.stiffness.report import examine
     from robot_dynamics.identification.validation import validate
@@ -56,8 +58,9 @@ else:
 __all__ = [
     'DatasetSettings', 'DesignSettings', 'ElasticEstimateSettings', 'ElasticIdentification',
     'Encoders', 'EstimateSettings', 'ExcitationPlan', 'Identification', 'MotionLimits',
-    'OutputErrorSettings', 'dataset_from_arrays', 'design', 'elastic_dataset_from_arrays',
-    'estimate_settings', 'examine', 'identify', 'identify_drives', 'identify_elastic',
-    'identify_payload', 'joined', 'joint_logs', 'load_dataset', 'load_elastic_dataset',
-    'make_outputs', 'read_columns', 'read_servo_logs', 'read_settings', 'validate',
+    'OutputErrorSettings', 'SignalSettings', 'dataset_from_arrays', 'design',
+    'elastic_dataset_from_arrays', 'estimate_settings', 'examine', 'identify', 'identify_drives',
+    'identify_elastic', 'identify_payload', 'identify_shared', 'joined', 'joint_logs',
+    'load_dataset', 'load_elastic_dataset', 'make_outputs', 'read_columns', 'read_servo_logs',
+    'read_settings', 'recording_equations', 'validate',
 ]

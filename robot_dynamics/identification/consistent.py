@@ -53,6 +53,14 @@ class ConsistentFit:
     x: FloatArray
     hessian: FloatArray
 
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the minimum given the prior, shape (p, p)."""
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(self.hessian), 1e-300))
+        # Hermitian pseudo-inverse, so that rounding makes no variance negative.
+        return np.linalg.pinv(self.hessian * scale[:, np.newaxis] * scale, rcond=1e-13,
+                              hermitian=True) * np.outer(scale, scale)
+
 
 def prior_of(inertial_parameters: FloatArray) -> FloatArray:
     """Positive definite pseudo-inertias of described bodies, shape (nb, 4, 4).

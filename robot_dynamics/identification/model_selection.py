@@ -65,15 +65,15 @@ class ModelSelector:
     """Selects models for blocks of time of a stack.
 
     Friction terms in ``always``, such as armatures, are in every model; those in ``doubted`` only
-    if they improve predictions.
+    if they improve predictions. ``normal`` are the normal equations if they are known.
     """
 
     def __init__(self, stack: Stack, blocks: int, always: Sequence[str] = (),
                  families: Mapping[str, tuple[str, ...]] | None = None,
-                 doubted: Sequence[str] = ()):
+                 doubted: Sequence[str] = (), normal: NormalEquations | None = None):
         self.stack, self.always, self.doubted = stack, tuple(always), tuple(doubted)
         self.families = FAMILIES if families is None else families
-        self.normal = NormalEquations(stack, blocks)
+        self.normal = NormalEquations(stack, blocks) if normal is None else normal
         self.prior = prior_of(stack.robot.inertial_parameters)
         self._described = stack.robot.gravity
         # Loads and gravity of the current columns of load-dependent friction.
@@ -103,8 +103,10 @@ class ModelSelector:
             choices.append(note)
             fitted = fit(self._products(features, self._described, train), self.prior,
                          USUAL_PRIOR_WEIGHT, self._rows(train))
-        prior_weight, scores = self._prior_weight(features, self._described, train,
-                                                  prior_weights, weights)
+        # A single candidate needs no score, except to compare it with a tilted one.
+        prior_weight, scores = (prior_weights[0], [1.0]) if len(prior_weights) == 1 \
+            and tilt == 'known' else self._prior_weight(features, self._described, train,
+                                                        prior_weights, weights)
         gravity, angles = self._described, np.zeros(2)
         of_tilt: Choice | None = None
         if tilt != 'known' and np.any(self._described):
@@ -197,7 +199,7 @@ class ModelSelector:
 
     def _products(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
                   tilted: FloatArray | None = None) -> FloatArray:
-        return self.normal.of_model(features, gravity, tilted)[train].sum(axis=0)
+        return _sum(self.normal.of_model(features, gravity, tilted), train)
 
     def _suited(self, family: str, train: IntArray) -> tuple[tuple[int, ...], FloatArray, Fit]:
         """Features of a family with the best widths and lengths, their loads and their fit."""
@@ -275,8 +277,8 @@ class ModelSelector:
                 prior_weights: Sequence[float], weights: FloatArray) -> list[float]:
         """Squared error of predictions of each fold from the others, for each prior weight."""
         products = self.normal.of_model(features, gravity)
-        whole, rows = products[train].sum(axis=0), self._rows(train)
-        folds = [(products[fold].sum(axis=0), self._rows(fold))
+        whole, rows = _sum(products, train), self._rows(train)
+        folds = [(_sum(products, fold), self._rows(fold))
                  for fold in np.array_split(train, min(FOLDS, len(train)))]
         scores, start = [], None
         for prior_weight in prior_weights:
@@ -320,6 +322,13 @@ class ModelSelector:
                 break
         across = tangents(self._described) @ gravity / strong
         return gravity, np.arcsin(np.clip(across, -1.0, 1.0))
+
+
+def _sum(products: FloatArray, blocks: IntArray) -> FloatArray:
+    """Sum of the products of some blocks, without a copy of them."""
+    mask = np.zeros(len(products))
+    mask[blocks] = 1.0
+    return np.tensordot(mask, products, 1)
 
 
 def _best_parts(G: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 import numpy as np
 
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
@@ -29,6 +31,35 @@ class NormalEquations:
         self._products = [self._of(j) for j in range(len(stack.joints))]
         self._whole: dict[bytes, FloatArray] = {}
         self._models: dict[tuple[bytes, tuple[int, ...]], FloatArray] = {}
+
+    def without_rows(self) -> NormalEquations:
+        """The same without the equations, for another process; loads cannot change any more."""
+        out = copy(self)
+        out.stack = self.stack.without_rows()
+        out._whole, out._models = {}, {}
+        return out
+
+    @classmethod
+    def joined(cls, parts: Sequence[NormalEquations]) -> NormalEquations:
+        """Blocks of several recordings, one after the other, from stacks with the same columns.
+
+        Raises
+        ------
+        ParameterError
+            If their columns differ.
+        """
+        first = parts[0]
+        for part in parts[1:]:
+            if part.stack.features != first.stack.features:
+                raise ParameterError('must be the same for all recordings, got other widths',
+                                     subject='friction columns',
+                                     remedy='give one coulomb_width')
+        out = first.without_rows()
+        out.blocks = sum(part.blocks for part in parts)
+        out.counts = np.concatenate([part.counts for part in parts])
+        out._products = [np.concatenate(products) for products
+                         in zip(*(part._products for part in parts), strict=True)]
+        return out
 
     def first_row(self, block: int) -> int:
         """First row of a block."""

@@ -10,7 +10,8 @@ of these columns, without reading the recording again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,8 +90,7 @@ class Stack:
         self.robot, self.dataset, self.settings = robot, dataset, settings
         self.terms = check_terms(terms)
         self.motions = motions_of(dataset, settings)
-        self._dynamics = Dynamics(robot.with_gravity((0.0, 0.0, 0.0)))
-        self._gravities = [Dynamics(robot.with_gravity(axis)) for axis in np.eye(3)]
+        self._dynamics: list[Dynamics] = []
         self._ancestry = _moved(robot)
         self._plain = tuple(term for term in self.terms if term not in LOADED)
         self._loaded = tuple(term for term in self.terms if term in LOADED)
@@ -153,6 +153,17 @@ class Stack:
         """Velocities at the times of the rows, shape (m, n)."""
         return np.concatenate([motion.v[outer][keep] for motion in self.motions
                                for outer, keep in self._pieces(motion)])
+
+    def without_rows(self) -> Stack:
+        """Names of the columns alone, small enough for `NormalEquations` of other processes."""
+        out = copy(self)
+        out.dataset = replace(self.dataset, segments=())
+        out.motions, out._dynamics, out._unloaded = (), [], {}
+        out.joints = tuple(JointRows(one.columns, one.A[:0].copy(), one.y[:0].copy())
+                           for one in self.joints)
+        out.time, none = np.zeros(0), np.zeros((0, self.robot.n), dtype=bool)
+        out._static, out.used, out.on_stops, out._moving = (out.joints, out.time), none, none, none
+        return out
 
     def take_back(self, joint: int) -> None:
         """Use the equations of a joint that is not at a stop."""
@@ -242,11 +253,15 @@ class Stack:
 
     def _rigid(self, motion: Motion, piece: slice) -> tuple[FloatArray, list[FloatArray]]:
         """Regressors without gravity, (L, n, 10 nb), and under unit gravities, (L, n, 4 nb)."""
+        gravities = ((0.0, 0.0, 0.0), *np.eye(3))
+        if not self._dynamics:
+            self._dynamics = [Dynamics(self.robot.with_gravity(one)) for one in gravities]
+        weightless, *lifting = self._dynamics
         q, v, a = motion.q[piece], motion.v[piece], motion.a[piece]
         rest = np.zeros_like(q)
         heavy = (10 * np.arange(self.robot.n_bodies)[:, np.newaxis] + np.arange(4)).ravel()
-        return self._dynamics.regressor(q, v, a), [one.regressor(q, rest, rest)[..., heavy]
-                                                   for one in self._gravities]
+        return weightless.regressor(q, v, a), [one.regressor(q, rest, rest)[..., heavy]
+                                               for one in lifting]
 
     def _pieces(self, motion: Motion) -> Iterator[tuple[slice, IntArray]]:
         return pieces_of(motion, self.settings.cutoff)

@@ -368,12 +368,8 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
     H, h = weighted[:-1, :-1], weighted[:-1, -1]
     found = fit_consistent(H, h, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
                            chosen.fit.x)
-    scale = 1.0 / np.sqrt(np.maximum(np.diag(found.hessian), 1e-300))
-    # Hermitian pseudo-inverse, so that rounding makes no variance negative.
-    covariance = np.linalg.pinv(found.hessian * scale[:, np.newaxis] * scale, rcond=1e-13,
-                                hermitian=True) * np.outer(scale, scale)
     if estimator == 'consistent':
-        return chosen.model, covariance
+        return chosen.model, found.covariance
     # The parameters nearest to the description with these base parameters.
     start = np.concatenate([selector.stack.robot.parameters, np.zeros(len(chosen.features))])
     # The difference is assigned to friction and rotors, which the description does not contain.
