@@ -24,11 +24,12 @@ from robot_dynamics.errors import FileError, ParameterError
 from robot_dynamics.files import require_replaceable
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.effort_controller import run_controller
-from robot_dynamics.nodes.controller.feedback_controller import FeedbackControllerNode
+from robot_dynamics.nodes.controller.feedback_controller import CHANGE_TIME, FeedbackControllerNode
 from robot_dynamics.nodes.controller.parameters import (
     FEEDBACK_PARAMETERS,
     feedback_keywords,
     group,
+    make_feedback_gains,
 )
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
@@ -37,6 +38,7 @@ from robot_dynamics.nodes.ros.parameters import Parameter, Values
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
 _ADAPTATION = AdaptationGains()
+_FREQUENCY = 'adaptation.frequency'
 
 
 def _estimates_file(values: Values) -> str:
@@ -52,8 +54,9 @@ TABLE = (
     Parameter('allow_unphysical', False, 'Accept a model with inertial parameters that are not '
               'physical, and start from the nearest physical ones.', read_only=True),
     *FEEDBACK_PARAMETERS,
-    Parameter('adaptation.frequency', _ADAPTATION.frequency, 'Largest bandwidth of the loop '
-              'through the estimates.', 'rad/s', 0.01, 1000.0, read_only=True),
+    Parameter(_FREQUENCY, _ADAPTATION.frequency, 'Largest bandwidth of the loop '
+              'through the estimates; in motion it changes the gain of joint terms as well.',
+              'rad/s', 0.01, 1000.0),
     Parameter('adaptation.payload', _ADAPTATION.payload, 'Mass at the tip that may be missing in '
               'the model, as a share of the mass of all links.', '', 1e-6, 10.0, read_only=True),
     Parameter('adaptation.spread', _ADAPTATION.spread, 'Assumed distance of unknown mass, as a '
@@ -112,6 +115,7 @@ class AdaptiveControllerNode(FeedbackControllerNode):
     """The law of Slotine and Li in a managed node."""
 
     law: AdaptiveController
+    gains = (*FeedbackControllerNode.gains, _FREQUENCY)
 
     def __init__(self, stopped: StopRequest):
         super().__init__('adaptive_controller', TABLE, stopped)
@@ -157,6 +161,16 @@ class AdaptiveControllerNode(FeedbackControllerNode):
             self.get_logger().info(f'estimates saved to {path}')
         except (FileError, ParameterError) as error:
             self.get_logger().error(f'estimates not saved: {error}')
+
+    def judge(self, values: Values) -> None:
+        """Raise a RobotDynamicsError if gains cannot be used during control."""
+        judged = self.law.feedback.judge(make_feedback_gains(self.robot, values))
+        self.law.check_frequency(values[_FREQUENCY], judged.gains)
+
+    def retune(self, values: Values) -> None:
+        """Begin a change to gains that `judge` accepted."""
+        super().retune(values)
+        self.law.change_frequency(values[_FREQUENCY], CHANGE_TIME)
 
     def before_cycle(self) -> None:
         """Decide whether the estimates may change."""

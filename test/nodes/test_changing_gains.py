@@ -13,35 +13,38 @@ from robot_dynamics.nodes.ros import qos
 
 pytest.importorskip('mujoco', reason='the simulated arm needs MuJoCo')
 
-NODE = 'pd_gravity_controller'
+PD, ADAPTIVE = 'pd_gravity_controller', 'adaptive_controller'
 POSE = [0.3, 0.5, -0.4, -1.2, 0.3, 1.2, 0.2]
 
 
-def change(observer, **values):
-    return observer.call(SetParametersAtomically, f'{NODE}/set_parameters_atomically',
+def change(observer, node, values):
+    return observer.call(SetParametersAtomically, f'{node}/set_parameters_atomically',
                          SetParametersAtomically.Request(parameters=[
-                             Parameter(f'feedback.{name}', value=value).to_parameter_msg()
+                             Parameter(name, value=value).to_parameter_msg()
                              for name, value in values.items()])).result
 
 
-@pytest.mark.parametrize(('given', 'changed', 'refused'), [
-    ({}, {'bandwidth': 40.0, 'error_rate': 20.0}, {'bandwidth': 900.0}),
-    ({}, {'stiffness': 5.0}, {'stiffness': [1.0, 2.0]}),
-    ({'stiffness': 300.0, 'damping': [40.0] * 4 + [25.0] * 3}, {'stiffness': [400.0] * 7},
-     {'damping': 1e4})])
+@pytest.mark.parametrize(('node', 'given', 'changed', 'refused'), [
+    (PD, {}, {'feedback.bandwidth': 40.0, 'feedback.error_rate': 20.0},
+     {'feedback.bandwidth': 900.0}),
+    (PD, {}, {'feedback.stiffness': 5.0}, {'feedback.stiffness': [1.0, 2.0]}),
+    (PD, {'feedback.stiffness': 300.0, 'feedback.damping': [40.0] * 4 + [25.0] * 3},
+     {'feedback.stiffness': [400.0] * 7}, {'feedback.damping': 1e4}),
+    (ADAPTIVE, {}, {'adaptation.frequency': 30.0}, {'adaptation.frequency': 500.0}),
+    # Stable as a feedback alone, but not with the loop through the estimates.
+    (ADAPTIVE, {}, {'feedback.bandwidth': 50.0}, {'feedback.bandwidth': 4.0})])
 def test_gains_change_without_a_jump_and_are_refused_with_the_bound(
-        start_in_lock_step, observer, given, changed, refused):
-    modes = observer.collect(String, f'{NODE}/mode', qos.latched())
+        start_in_lock_step, observer, node, given, changed, refused):
+    modes = observer.collect(String, f'{node}/mode', qos.latched())
     commands = observer.collect(Float64MultiArray, 'effort_controller/commands', qos.command())
     start_in_lock_step('simulated_arm', robot='arm7', initial_position=POSE,
                        coulomb_friction=[0.5])
-    start_in_lock_step(NODE, robot='arm7', **{f'feedback.{name}': value
-                                              for name, value in given.items()})
+    start_in_lock_step(node, robot='arm7', **given)
     assert observer.spin(60.0, lambda: bool(modes) and modes[-1].data == 'tracking')
     seen = len(commands)
-    answer = change(observer, **changed)
+    answer = change(observer, node, changed)
     assert answer.successful, answer.reason
-    answer = change(observer, **refused)
+    answer = change(observer, node, refused)
     assert not answer.successful
     assert any(word in answer.reason for word in ('set it to', 'divide', 'must have 1 or 7'))
     assert observer.spin(60.0, lambda: len(commands) > seen + 300)

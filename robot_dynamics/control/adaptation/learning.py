@@ -31,6 +31,10 @@ little within three samples::
 for samples at equal intervals. Means decay with a time constant. Without noise, or with errors far
 above the noise, v_filtered is the measured velocity.
 
+*Dead zone.* The noise of s is that of the velocities. Under laws with the velocity filter, the
+gradient Yr^T s is therefore scaled by ``max(0, 1 - z / |s|)`` with ``z^2 = c sum sigma^2``, so
+that an s within the noise moves no estimate.
+
 References
 ----------
 J.-J. E. Slotine and W. Li, "Composite adaptive control of robot manipulators", Automatica 25(4),
@@ -86,7 +90,7 @@ class Learning:
     `constraints`, shape (k, p), are the known combinations, `rotors`, shape (n,), known rotor
     inertias, kg m^2 or kg. `frozen_reason` is the reason why the last update did not adapt
     although that was allowed, empty if it did; `is_latched` is True while a rejected step keeps
-    the estimates frozen until `release`.
+    the estimates frozen until `release`. `rate` is the present gain over that of `gains`.
     """
 
     def __init__(self, dynamics: Dynamics, adaptation: Adaptation | NaturalAdaptation,
@@ -105,6 +109,7 @@ class Learning:
             inertias = effective_inertias(dynamics, typical_motions(dynamics.robot))
             self.memory = _Memory(adaptation, self._weight / inertias, constraints)
         self._rest = RestDetector(gains.rest_after, gains.rest_sliding)
+        self.rate, self._wanted_rate, self._pace = 1.0, 1.0, 0.0
         self.frozen_reason = ''
         self.is_latched = False
         self._error, self._patience = np.zeros(self._feedback.e.size), 0.0
@@ -127,6 +132,15 @@ class Learning:
         """Let the estimates change again after a rejected step."""
         self.is_latched = False
         self.frozen_reason = ''
+
+    def change_rate(self, rate: float, seconds: float) -> None:
+        """Begin a change of the gain to a multiple of that of `gains`, over a time, s."""
+        self._wanted_rate, self._pace = rate, abs(rate - self.rate) / seconds
+
+    def advance(self, dt: float) -> None:
+        """Continue a change of the gain for a time, s."""
+        step = self._pace * max(dt, 0.0)
+        self.rate += min(max(self._wanted_rate - self.rate, -step), step)
 
     def learn(self, q: FloatArray, v: FloatArray, v_d: FloatArray, effort: FloatArray,
               dt: float, gradient: FloatArray, *, adapt: bool) -> None:
@@ -164,10 +178,14 @@ class Learning:
     def _move(self, gradient: FloatArray, dt: float) -> StepOutcome:
         """Move the estimates along the gradients, and to the target of the memory."""
         feedback = self._feedback
-        if self._has_dead_zone:
-            gradient *= _beyond(feedback.s, self.gains.dead_zone)
-        share = 1.0 if self._natural is None else self._natural.share(
-            gradient, feedback.s, feedback.mass_matrix)
+        zone = max(self._velocity.noise, self.gains.dead_zone if self._has_dead_zone else 0.0)
+        if zone > 0.0:
+            gradient *= _beyond(feedback.s, zone)
+        share = self.rate
+        if self._natural is not None:
+            # The loop has `rate` times the power that the law computes for the gain of `gains`.
+            share *= self._natural.share(gradient, feedback.s / math.sqrt(self.rate),
+                                         feedback.mass_matrix)
         if self._weight > 0.0:
             self.prediction.add_gradient(self.adaptation.estimate, self._weight,
                                          feedback.mass_matrix, gradient)
@@ -334,6 +352,11 @@ class VelocityFilter:
         self._weigh = weigh_velocity.load()
         self.value = np.zeros(n)
         self.reset()
+
+    @property
+    def noise(self) -> float:
+        """Norm of velocities that noise explains, sqrt(c sum sigma^2), rad/s or m/s."""
+        return math.sqrt(MARGIN * float(self._kept[NOISE].sum()))
 
     def reset(self) -> None:
         """Forget everything."""

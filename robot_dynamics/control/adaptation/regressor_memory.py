@@ -23,6 +23,10 @@ When the arm picks up a payload, the memory no longer describes the arm. Each st
 tested on recent samples first: if its parameters fit these far worse than the memory, the memory
 is cleared and the step is rejected. The computation of a step is spread over many samples.
 
+Least squares also fit noise: p parameters lower the squared error of N independent samples by p/N
+of it. A step that lowers the remembered error by less is not taken. Estimates that are right then
+do not follow noise, and without noise every step is taken.
+
 References
 ----------
 R. T. Rockafellar, "Monotone operators and the proximal point algorithm", SIAM Journal on Control
@@ -135,14 +139,18 @@ class RegressorMemory:
     def target(self, estimate: FloatArray) -> FloatArray | None:
         """Target of the step that is ready, (Omega + Gamma^-1)^-1 (b + Gamma^-1 pi), shape (p,).
 
-        A buffer of this object; None if recent samples contradict the memory, which is then
-        cleared.
+        A buffer of this object; None if noise explains the errors of the present estimate, or if
+        recent samples contradict the memory, which is then cleared.
         """
         self._minimise(self._factor, self._precision, estimate, self._target)
         present, past, power = self._error(self._recent, self._weights, self._target, self._sums)
         if present > CONTRADICTION * (past + NEGLIGIBLE * power) / self._time:
             self.contradictions += 1
             self.forget()
+            return None
+        samples = self._time * 2.0 * CUTOFF * len(self._weights)
+        _, now, _ = self._error(self._recent, self._weights, estimate, self._sums)
+        if now <= past * (1.0 + len(estimate) / samples):
             return None
         return self._target
 

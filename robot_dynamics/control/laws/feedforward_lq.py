@@ -103,7 +103,7 @@ class FeedforwardLQController(LawWithPayload):
     certified_load : ndarray, shape (nb, 10)
         Payload of the certificate.
     error_norm : float
-        ``sum |e| + t_c sum |e_dot|`` of the last update, t_c the time constant. rad or m.
+        ``mean |e| + t_c mean |e_dot|`` of the last update, t_c the time constant. rad or m.
     K : ndarray, shape (n, 2 n) or (n, 3 n)
         Gain of the last update; columns of the integral, if any, come last.
     tau_model, tau_feedback : ndarray, shape (n,)
@@ -366,7 +366,7 @@ class FeedforwardLQController(LawWithPayload):
 def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, largest):
     """Write e = q_d - q and e_dot = v_d - v, update the largest of each, and return the norm.
 
-    The short way round for continuous joints. The norm is ``sum |e| + velocity_share sum
+    The short way round for continuous joints. The norm is ``mean |e| + velocity_share mean
     |e_dot|``, or -1 - i where joint i is not finite, or WRONG_SIZE.
     """
     n = e.size
@@ -385,7 +385,7 @@ def tracking_errors(q, v, q_d, v_d, a_d, turns, velocity_share, e, e_dot, larges
     for i in range(n):
         largest[i] = max(largest[i], abs(e[i]))
         largest[n + i] = max(largest[n + i], abs(e_dot[i]))
-    return norm
+    return norm / n
 
 
 @kernel('void(f8[::1], f8[::1], f8[:, ::1], f8, f8[:, ::1], f8[::1])', on_demand=True)

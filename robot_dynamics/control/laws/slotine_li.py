@@ -32,7 +32,7 @@ of Robotics Research 6(3), 1987, eqs. (9)-(16).
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -162,6 +162,7 @@ class AdaptiveController:
         self.model = LoadedModel(dynamics)
         self.feedback = make_feedback(robot, dynamics, feedback, period=period, delay=delay)
         check_gains(self.feedback.gains, gains, period=period, delay=delay)
+        self._period, self._delay = period, delay
         self.estimate_names = dynamics.column_names(gains.terms)
         self.known = PartialKnowledge() if known is None else known
         self._constraints = self.known.constraints(robot, self.estimate_names)
@@ -308,9 +309,28 @@ class AdaptiveController:
         self.model.carry(load, seconds)
         self._note_load()
 
+    def check_frequency(self, frequency: float, feedback: FeedbackGains) -> None:
+        """Reject a frequency of the adaptation, rad/s, that is unstable with a feedback.
+
+        Raises a ControlError that names the gain and its largest value.
+        """
+        gains = replace(self.gains, frequency=frequency, term_frequency=self.gains.term_frequency
+                        * frequency / self.gains.frequency)
+        check_gains(feedback, gains, period=self._period, delay=self._delay)
+
+    def change_frequency(self, frequency: float, seconds: float) -> None:
+        """Begin a change of the frequency of the adaptation, rad/s, over a time, s.
+
+        The gains of inertial parameters and joint terms change in proportion to its square.
+        Raises a ControlError, and changes nothing, if it is unstable.
+        """
+        self.check_frequency(frequency, self.feedback.gains)
+        self.learning.change_rate((frequency / self.gains.frequency)**2, seconds)
+
     def advance(self, dt: float) -> None:
         """Continue changes of the payload and of the gains."""
         self.feedback.advance(dt)
+        self.learning.advance(dt)
         if self.model.changes:
             self.model.advance(dt)
             self._note_load()

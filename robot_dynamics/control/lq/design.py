@@ -24,10 +24,11 @@ The continuous regulator with q_p, q_v and unit weight of w has k_p = sqrt(q_p) 
 Compensation of unknown torques at a rate w changes neither and adds a third pole at -w
 (`robot_dynamics.control.lq.rules`).
 
-*Schedule.* It uses the error norm sum_i a_i |x_i|: below eps0 the feedback is zero, above eps1
-gains are updated, above eps2 the law requests a stop. The report updates gains only after errors
-have become large, so that they are outdated when needed. With eps1 = 0 updates are as frequent as
-`update_period` allows, which costs little.
+*Schedule.* It uses the error norm sum_i a_i |x_i| of the report, here the mean of |e| + t_c
+|e_dot| over the joints: below eps0 the feedback is zero, above eps1 gains are updated, above eps2
+the law requests a stop. The mean does not grow with the number of joints, as a sum does. The
+report updates gains only after errors have become large, so that they are outdated when needed.
+With eps1 = 0 updates are as frequent as `update_period` allows, which costs little.
 
 References
 ----------
@@ -160,7 +161,7 @@ class Schedule:
 
     eps0: float = 0.0
     eps1: float = 0.0
-    eps2: float = 1.0
+    eps2: float = 0.5
     debounce: int = 5
     update_period: float = 0.01
     rescale: float = 1.0

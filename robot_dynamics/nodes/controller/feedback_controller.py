@@ -13,13 +13,13 @@ from robot_dynamics.nodes.ros.parameters import Values
 #: Time over which gains change. s.
 CHANGE_TIME = 0.2
 
-_GAINS = tuple(row.name for row in FEEDBACK_PARAMETERS if not row.read_only)
-
 
 class FeedbackControllerNode(EffortControllerNode):
     """A controller with a `LinearFeedback` in its law."""
 
     law: Any
+    #: Names of the parameters that `judge` and `retune` read.
+    gains = tuple(row.name for row in FEEDBACK_PARAMETERS if not row.read_only)
 
     def build(self) -> None:
         """Build everything; log the rotors, and why gains leave little margin."""
@@ -34,7 +34,7 @@ class FeedbackControllerNode(EffortControllerNode):
         super().check(values)
         if self.is_built and self._are_new(values):
             try:
-                self.law.feedback.judge(make_feedback_gains(self.robot, values))
+                self.judge(values)
             except RobotDynamicsError as error:
                 raise ParameterError(error.message, subject=error.subject,
                                      remedy=error.remedy) from error
@@ -44,11 +44,19 @@ class FeedbackControllerNode(EffortControllerNode):
         changes = self.is_built and self._are_new(values)
         super().on_parameters(values)
         if changes:
-            self.law.feedback.change(make_feedback_gains(self.robot, values), CHANGE_TIME)
+            self.retune(values)
             self._warn_of_gains()
 
+    def judge(self, values: Values) -> None:
+        """Raise a RobotDynamicsError if gains cannot be used during control."""
+        self.law.feedback.judge(make_feedback_gains(self.robot, values))
+
+    def retune(self, values: Values) -> None:
+        """Begin a change to gains that `judge` accepted."""
+        self.law.feedback.change(make_feedback_gains(self.robot, values), CHANGE_TIME)
+
     def _are_new(self, values: Values) -> bool:
-        return any(values[name] != self.values[name] for name in _GAINS)
+        return any(values[name] != self.values[name] for name in self.gains)
 
     def _warn_of_gains(self) -> None:
         if self.law.feedback.warning:

@@ -127,16 +127,32 @@ def test_another_arm_is_recognised_at_once_and_the_old_one_forgotten(remember, r
     np.testing.assert_allclose(estimate, stream.true, atol=0.05)
 
 
-def test_noise_is_no_contradiction(remember, random):
-    stream = Stream(random, random.normal(size=COUNT))
-    estimate = np.zeros(COUNT)
+def run_with_noise(remember, stream, random, estimate):
+    """The estimate after 10 s with noise of the efforts, and the number of steps taken."""
+    steps = 0
     for _ in range(5000):
         sample = stream.sample()
         sample[:, -1] += 0.3 * random.normal(size=JOINTS)
-        if remember.observe(sample, PERIOD):
-            estimate = remember.target(estimate).copy()
+        if remember.observe(sample, PERIOD) and (target := remember.target(estimate)) is not None:
+            estimate, steps = target.copy(), steps + 1
+    return estimate, steps
+
+
+def test_noise_is_no_contradiction(remember, random):
+    stream = Stream(random, random.normal(size=COUNT))
+    estimate, _ = run_with_noise(remember, stream, random, np.zeros(COUNT))
     assert remember.contradictions == 0
     np.testing.assert_allclose(estimate, stream.true, atol=0.1)
+
+
+def test_a_right_estimate_does_not_follow_noise(remember, random):
+    stream = Stream(random, random.normal(size=COUNT))
+    right = stream.true.copy()
+    _, steps = run_with_noise(remember, stream, random, right)
+    assert steps < 5  # of 19, all of which were taken otherwise
+    wrong, steps = run_with_noise(remember, stream, random, right + 1.0)
+    assert steps >= 2
+    np.testing.assert_allclose(wrong, right, atol=0.1)
 
 
 def test_standing_still_is_no_contradiction(remember, random):
@@ -144,8 +160,8 @@ def test_standing_still_is_no_contradiction(remember, random):
     estimate = run(remember, stream, 5.0, np.zeros(COUNT))
     still = stream.sample()
     for _ in range(2000):
-        if remember.observe(still, PERIOD):
-            estimate = remember.target(estimate).copy()
+        if remember.observe(still, PERIOD) and (target := remember.target(estimate)) is not None:
+            estimate = target.copy()
     assert remember.contradictions == 0
     np.testing.assert_allclose(estimate, stream.true, atol=0.1)
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.adaptation.learning import FADING, VelocityFilter
+from robot_dynamics.control.adaptation.learning import FADING, MARGIN, VelocityFilter
 
 PERIOD = 0.002
 SIGMA = 0.005
@@ -49,6 +49,12 @@ def test_an_error_far_above_the_noise_is_motion():
 def test_an_error_that_noise_explains_is_none(jitter):
     run = Run(error=0.0, jitter=jitter)
     np.testing.assert_allclose(run.likely[1000:], run.desired[1000:], atol=1e-12)
+
+
+@pytest.mark.parametrize('error', [0.0, 0.5])
+def test_the_noise_is_that_of_all_velocities_whatever_the_motion(error):
+    run = Run(error=error)
+    assert run.velocity.noise == pytest.approx(np.sqrt(2.0 * MARGIN) * SIGMA, rel=0.1)
 
 
 def test_between_the_two_it_is_nearer_to_the_truth_than_both():

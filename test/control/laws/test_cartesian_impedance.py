@@ -6,6 +6,7 @@ import pytest
 from scipy.linalg import cholesky, eigh, solve_triangular
 from scipy.spatial.transform import Rotation
 
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.control.laws.cartesian_impedance import (
     CartesianImpedanceController,
     ImpedanceSettings,
@@ -277,6 +278,16 @@ def test_a_singular_arm_comes_to_rest(robot):
     assert fastest < 1.2
     assert np.abs(v).max() < 0.02
     assert np.linalg.norm(law.wrench[:3]) == pytest.approx(60.0, rel=0.05)
+
+
+@pytest.mark.parametrize(('rotors', 'share'), [(True, 1.0), (False, 0.138)])
+def test_assumed_rotors_keep_the_stiffness_of_a_light_wrist(rotors, share):
+    links = Robot.from_urdf('arm7')
+    law = CartesianImpedanceController(with_rotors(links) if rotors else links, link=LINK,
+                                       period=0.002, delay=0.002)
+    law.reset(POSE, STILL)
+    answer(law, POSE)
+    assert law.softened == pytest.approx(share, abs=0.02)
 
 
 def test_a_light_motion_is_softened_to_what_the_loop_keeps():

@@ -362,6 +362,31 @@ def test_an_unphysical_model_is_refused_by_name_unless_it_is_allowed(arm3):
         assert check_body(body).is_consistent
 
 
+def test_the_frequency_changes_the_gain_smoothly(arm3):
+    law = AdaptiveController(arm3, adaptation=AdaptationGains(law='gradient', frequency=10.0))
+    state = next(states(arm3, 0))
+
+    def step():
+        law.update(*state, 0.002, adapt=True)
+        moved = law.estimate - law.adaptation.prior
+        law.forget()
+        return moved
+
+    slow = step()
+    law.change_frequency(20.0, 0.2)
+    law.advance(0.1)
+    np.testing.assert_allclose(step(), 2.5 * slow, rtol=1e-6, atol=1e-12)
+    law.advance(0.2)
+    np.testing.assert_allclose(step(), 4.0 * slow, rtol=1e-6, atol=1e-12)
+    with pytest.raises(ControlError, match='stability limit of 173 rad/s; set it to'):
+        law.change_frequency(200.0, 0.2)
+    # Feedback that is too slow for the present frequency.
+    with pytest.raises(ControlError, match='frequency'):
+        law.check_frequency(20.0, FeedbackGains(bandwidth=0.5, error_rate=0.1))
+    law.advance(0.2)
+    np.testing.assert_allclose(step(), 4.0 * slow, rtol=1e-6, atol=1e-12)
+
+
 def test_gains_that_are_unstable_at_this_period_are_refused(arm3):
     with pytest.raises(ControlError, match='frequency'):
         AdaptiveController(arm3, period=0.004, delay=0.02, feedback=FeedbackGains(bandwidth=20.0))
