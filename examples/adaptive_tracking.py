@@ -3,8 +3,16 @@
 
     python examples/adaptive_tracking.py [seconds]
 
-MuJoCo simulates an arm that carries 2 kg. The model of both controllers lacks this payload. The
-adaptive law estimates it; the error of PD + gravity remains. Needs MuJoCo (pip install mujoco).
+Shows the adaptive controller in a plain loop at 500 Hz: `update` takes the state and the desired
+motion, and returns efforts. MuJoCo simulates an arm that carries 2 kg. The model of both
+controllers lacks this payload. The adaptive law estimates it; the error of PD + gravity remains.
+Needs MuJoCo (pip install mujoco). It prints the RMS error of all joints in each second, mrad:
+
+    second  PD + gravity  adaptive, mrad
+         1        128.96     25.28
+         2         79.18      5.84
+         3         48.69      1.99
+         4         74.70      2.43
 """
 
 import sys
@@ -36,8 +44,8 @@ def tracking_error(controller, arm: Robot, seconds: float) -> np.ndarray:
     return 1e3 * np.sqrt(np.mean(per_second**2, axis=1))
 
 
-def main() -> None:
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
+def main() -> tuple:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4.0
     model = Robot.from_urdf('arm7')
     load = Payload(mass=2.0, com=(0.02, 0.0, 0.18)).load_on(model)
     arm = model.with_parameters(model.parameters + load.ravel())
@@ -47,6 +55,16 @@ def main() -> None:
     print('second  PD + gravity  adaptive, mrad')
     for k, (one, other) in enumerate(zip(fixed, adaptive, strict=True)):
         print(f'{k + 1:6d}  {one:12.2f}  {other:8.2f}')
+    return fixed, adaptive
+
+
+def draw(figure, fixed, adaptive) -> None:
+    axes = figure.subplots()
+    second = np.arange(1, len(fixed) + 1)
+    axes.semilogy(second, fixed, 'o-', label='PD + gravity')
+    axes.semilogy(second, adaptive, 'o-', label='adaptive')
+    axes.set(xlabel='second', ylabel='RMS error, mrad', xticks=second)
+    axes.legend()
 
 
 if __name__ == '__main__':

@@ -3,7 +3,22 @@
 
     python examples/dh_table.py
 
-The table may also be a YAML or JSON file: docs/dh_tables.md lists its fields.
+Shows how a DH table becomes a robot, and how the robot is written as URDF. Lengths are in m,
+masses in kg, inertias in kg m^2 about the centre of mass. The table may also be a YAML or JSON
+file: docs/dh_tables.md lists its fields. It prints a pose, and the gravity torque by table and
+URDF:
+
+    pose of the last frame:
+     [[ 0.9801  0.1987  0.      0.7729]
+     [-0.1987  0.9801  0.      0.0634]
+     [ 0.      0.      1.      0.    ]
+     [ 0.      0.      0.      1.    ]]
+    gravity torque: [24.4905  4.8072] N m
+    the same from the URDF: [24.4905  4.8072] N m
+    first lines of the URDF:
+    <?xml version="1.0"?>
+    <robot name="two_link">
+    ...
 """
 
 import numpy as np
@@ -25,7 +40,7 @@ TABLE = {
 }
 
 
-def main() -> None:
+def main() -> tuple:
     robot = Robot.from_dh(TABLE)
     dynamics = Dynamics(robot)
     q = np.array([0.3, -0.5])
@@ -39,6 +54,15 @@ def main() -> None:
     print('the same from the URDF:', np.round(torque, 4), 'N m')
     print('first lines of the URDF:')
     print('\n'.join(urdf.splitlines()[:6]))
+    angles = np.linspace(-np.pi, np.pi, 100)
+    return angles, dynamics.gravity_torque(np.column_stack([angles, np.full(100, q[1])]))
+
+
+def draw(figure, angles, torque) -> None:
+    axes = figure.subplots()
+    axes.plot(angles, torque)
+    axes.set(xlabel='position of joint 1, rad', ylabel='gravity torque, N m')
+    axes.legend(['joint 1', 'joint 2'])
 
 
 if __name__ == '__main__':

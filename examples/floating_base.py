@@ -3,8 +3,14 @@
 
     python examples/floating_base.py
 
-Positions have nq = n + 1 numbers: the base contributes x y z and a unit quaternion. Velocities of
-the base are those of its body, in its own axes.
+Shows how a robot without a fixed base is described. Positions have nq = n + 1 numbers: the base
+contributes x y z in m and a unit quaternion. Velocities of the base are those of its body, in its
+own axes. It prints masses, and the acceleration of the centre of mass in free fall:
+
+    13 velocities, 14 positions: floating_base/x floating_base/y ...
+    quaternion of the base: [-0.144   0.0933  0.1229  0.9775]
+    mass of all links 17.700 kg, first entry of M 17.700 kg
+    acceleration of the centre of mass: [... -9.81...] m/s^2
 """
 
 import numpy as np
@@ -12,7 +18,7 @@ import numpy as np
 from robot_dynamics import Dynamics, Robot
 
 
-def main() -> None:
+def main() -> tuple:
     robot = Robot.from_urdf('arm7', floating_base=True)
     dynamics = Dynamics(robot)
     print(f'{robot.n} velocities, {robot.nq} positions:', *robot.position_names[:8], '...')
@@ -31,6 +37,14 @@ def main() -> None:
     a = dynamics.forward_dynamics(q, v, np.zeros(robot.n))
     after = dynamics.com_jacobian(robot.integrate(q, v + 0.5 * dt * a, dt)) @ (v + dt * a)
     print('acceleration of the centre of mass:', np.round((after - before) / dt, 3), 'm/s^2')
+    return (M,)
+
+
+def draw(figure, M) -> None:
+    axes = figure.subplots()
+    size = np.log10(np.maximum(np.abs(M), 1e-6))
+    figure.colorbar(axes.imshow(size, cmap='viridis'), label='log10 |M|')
+    axes.set(xlabel='6 velocities of the base, 7 of the arm', ylabel='efforts')
 
 
 if __name__ == '__main__':

@@ -5,8 +5,11 @@
 
 FLEET_FOLDER has a folder per arm with `arm.urdf` and its recordings of the day, which all workers
 can read. A recording becomes normal equations of some megabytes where it is read, and these add
-up. Without arguments, two simulated arms run on a cluster of this machine.
-`pip install distributed`
+up. Without arguments, two simulated arms run on a cluster of this machine. It prints the mass of
+all links in kg, the error of predicted efforts, and costs. `pip install distributed`
+
+    arm0: ... kg, ... % error; 3 recordings, ... rows: ... s, the arm ... s of processor
+    arm1: 7.0... kg, ... % error; 3 recordings, ... rows: ... s, the arm ... s of processor
 """
 
 import argparse

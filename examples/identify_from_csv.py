@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masses, inertia and friction of an arm from a CSV log.
+"""Masses, inertia and friction of an arm from a CSV log, and the identified URDF.
 
     python examples/identify_from_csv.py [log.csv arm.urdf]
 
-Without arguments, the script writes a simulated log of `planar_2r` with noise. Its description is
-30 % too light. Identification needs positions and efforts; velocities are optional.
+Shows the way from a table to an identified model. Identification needs positions in rad and
+efforts in N m; velocities are optional. Without arguments, the script writes a simulated log of
+`planar_2r` with noise and viscous friction; its description is 30 % too light. `robot-dynamics
+identify` does the same, and writes a report as well. It prints the verdict, choices, masses,
+friction, and the size of the new URDF, in which meshes, limits and comments are unchanged:
+
+    4000 samples in 20.0 s
+    verdict: good; efforts predicted within 0.0... %
+      signals: cut-off 4.69 Hz, velocity from position
+      ...
+    mass of all links, described and identified: 4.550 kg, 6.4... kg
+    viscous friction of joint1: 0.399 N m s/rad
+    viscous friction of joint2: 0.400 N m s/rad
+    identified.urdf: ... lines
 """
 
 import sys
@@ -15,6 +27,7 @@ import numpy as np
 
 from robot_dynamics import Dynamics, Robot, identify, load_dataset
 from robot_dynamics.control import exciting_fourier
+from robot_dynamics.identification import make_outputs
 
 RATE = 200.0        # Hz
 
@@ -32,7 +45,7 @@ def write_log(path: Path, arm: Robot, seconds: float = 20.0) -> None:
                header=','.join(columns))
 
 
-def main() -> None:
+def main() -> tuple:
     with tempfile.TemporaryDirectory() as folder:
         if len(sys.argv) > 2:
             log, described = Path(sys.argv[1]), Robot.from_urdf(sys.argv[2])
@@ -43,17 +56,25 @@ def main() -> None:
         dataset = load_dataset(log, described)
         print(f'{dataset.count} samples in {dataset.duration:.1f} s')
         found = identify(dataset, described)
-    print('verdict:', found.verdict)
+    error = 100.0 * found.validation.total
+    print(f'verdict: {found.verdict}; efforts predicted within {error:.2f} %')
     for choice in found.choices:
         print(f'  {choice.what}: {choice.value}')
-    print('mass of all links, described and identified:',
-          *(f'{robot.parameters[::10].sum():.3f} kg' for robot in (described,
-                                                                    found.identified_robot())))
+    described_mass, mass = (robot.parameters[::10].sum()
+                            for robot in (described, found.identified_robot()))
+    print(f'mass of all links, described and identified: {described_mass:.3f} kg, {mass:.3f} kg')
     for joint, value in found.friction('viscous').items():
         print(f'viscous friction of {joint}: {value:.3f} N m s/rad')
-    for name, value, deviation in zip(found.base.base_names, found.base_values,
-                                      found.base_deviations, strict=True):
-        print(f'{value:10.4f} +- {deviation:.4f}  {name}')
+    outputs = make_outputs(found, dataset, described.to_urdf())
+    print(f'identified.urdf: {len(outputs.files["identified.urdf"].splitlines())} lines')
+    return found.base.base_names, found.base_values, found.base_deviations
+
+
+def draw(figure, names, values, deviations) -> None:
+    axes = figure.subplots()
+    axes.errorbar(values, range(len(names)), xerr=3.0 * deviations, fmt='o', capsize=3)
+    axes.set_yticks(range(len(names)), names, fontsize='x-small')
+    axes.set(xlabel='base parameters with 3 standard deviations, SI units')
 
 
 if __name__ == '__main__':

@@ -3,7 +3,16 @@
 
     python examples/linearise.py
 
-Derivatives are analytic; the script compares one of them with a difference.
+Shows the derivatives that control design and optimisation need. They are analytic; the script
+compares one of them with a difference quotient. Units are N m/rad and N m s/rad; states of the
+discrete model are deviations of positions and velocities:
+
+    d tau / d q3, analytic:   [ 0.26942 -4.33151 -2.18322 -1.46498 -0.29521  0.06521  0.01133]
+    d tau / d q3, difference: [ 0.26942 -4.33151 -2.18322 -1.46498 -0.29521  0.06521  0.01133]
+    largest d tau / d v: 1.03466 N m s/rad
+    Phi (14, 14) Gamma (14, 7)
+    largest eigenvalue of Phi: 1.01921
+    dM/dt = sum dM/dq_h v_h: True
 """
 
 import numpy as np
@@ -13,7 +22,7 @@ from robot_dynamics import Dynamics, Robot
 PERIOD = 0.002      # s
 
 
-def main() -> None:
+def main() -> tuple:
     robot = Robot.from_urdf('arm7')
     dynamics = Dynamics(robot)
     random = np.random.default_rng(0)
@@ -39,6 +48,16 @@ def main() -> None:
     dM_dq, *_ = dynamics.state_derivatives(q, v)
     dM_dt, *_ = dynamics.time_derivatives(q, v, a)
     print('dM/dt = sum dM/dq_h v_h:', np.allclose(np.tensordot(v, dM_dq, 1), dM_dt))
+    return dtau_dq, dtau_dv
+
+
+def draw(figure, dtau_dq, dtau_dv) -> None:
+    for axes, values, title in zip(figure.subplots(1, 2), (dtau_dq, dtau_dv),
+                                   ('d tau / d q, N m/rad', 'd tau / d v, N m s/rad'),
+                                   strict=True):
+        largest = np.abs(values).max()
+        figure.colorbar(axes.imshow(values, cmap='RdBu', vmin=-largest, vmax=largest))
+        axes.set(title=title, xticks=[], yticks=[])
 
 
 if __name__ == '__main__':

@@ -3,7 +3,13 @@
 
     python examples/payload.py
 
-The estimate is the difference from the arm that was identified without the payload.
+Shows how a payload is added to a model, and how an unknown one is estimated: as the difference
+from the arm that was identified without it. Masses are in kg, positions in m in the frame of the
+link, efforts in N m:
+
+    gravity torque, empty: [25.751  4.905] N m
+    gravity torque, loaded: [36.788  9.32 ] N m
+    estimated payload: 1.500 kg at [ 0.3 -0.   0. ] m
 """
 
 import numpy as np
@@ -20,7 +26,7 @@ def log_of(arm: Robot, seed: int):
     return time, q, Dynamics(arm).inverse_dynamics(q, v, a)
 
 
-def main() -> None:
+def main() -> tuple:
     robot = Robot.from_urdf('planar_2r')
     payload = Payload(mass=1.5, com=(0.3, 0.0, 0.0), frame=robot.body_names[-1])
     loaded = robot.with_parameters(robot.parameters + payload.load_on(robot).ravel())
@@ -33,6 +39,16 @@ def main() -> None:
     found = identify_payload(dataset_from_arrays(robot, *log_of(loaded, 2)), empty.model,
                              empty.signals)
     print(f'estimated payload: {found.mass:.3f} kg at', np.round(found.com, 3), 'm')
+    q = np.column_stack([np.linspace(-np.pi, np.pi, 100), np.zeros(100)])
+    return q[:, 0], *(Dynamics(arm).gravity_torque(q)[:, 0] for arm in (robot, loaded))
+
+
+def draw(figure, angles, empty, loaded) -> None:
+    axes = figure.subplots()
+    axes.plot(angles, empty, label='empty')
+    axes.plot(angles, loaded, label='with 1.5 kg')
+    axes.set(xlabel='position of joint 1, rad', ylabel='gravity torque of joint 1, N m')
+    axes.legend()
 
 
 if __name__ == '__main__':

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts in examples/ run, print what they are about, and are listed in the README."""
+"""The scripts in examples/ run, print what their docstrings state, and are in the documents."""
 
+import doctest
 import os
+import runpy
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,44 +12,35 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = sorted((ROOT / 'examples').glob('*.py'))
+make_examples = runpy.run_path(str(ROOT / 'docs' / 'make_examples.py'))
+SCRIPTS = make_examples['SCRIPTS']
 
 #: What a script needs beside the library.
-NEEDS = {'adaptive_tracking.py': 'mujoco', 'feedforward_lq.py': 'mujoco',
-         'identify_fleet.py': 'distributed', 'identify_from_bag.py': 'rosbags',
-         'read_recording.py': 'rosbags'}
-#: Arguments that make a script short enough for a test.
-ARGUMENTS = {'adaptive_tracking.py': ['4']}
-#: A piece of the output that shows the result.
-OUTPUT = {
-    'adaptive_tracking.py': 'PD + gravity  adaptive',
-    'closed_form.py': 'Christoffel matrix',
-    'design_excitation.py': '6 base parameters',
-    'dh_table.py': 'the same from the URDF: [24.4905  4.8072] N m',
-    'elastic_joints.py': 'largest error of a link',
-    'feedforward_lq.py': 'as modelled 0.9',
-    'floating_base.py': '13 velocities, 14 positions',
-    'identify_fleet.py': 'arm1: 7.0',
-    'identify_from_bag.py': 'verdict: good',
-    'identify_from_csv.py': 'verdict: good',
-    'linearise.py': 'dM/dt = sum dM/dq_h v_h: True',
-    'payload.py': 'estimated payload: 1.500 kg',
-    'read_recording.py': '20 messages, joints elbow, shoulder, wrist',
-    'urdf_regressor.py': '6 base parameters of 20',
-    'write_identified_urdf.py': 'identified.urdf: ',
-}
+NEEDS = {'adaptive_tracking.py': 'mujoco', 'elastic_joints.py': 'mujoco',
+         'feedforward_lq.py': 'mujoco', 'identify_fleet.py': 'distributed',
+         'identify_from_bag.py': 'rosbags', 'impedance.py': 'mujoco'}
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def stated_output(script):
+    """Return the output in the docstring of a script: its last indented block."""
+    return make_examples['docstring'](script).split('\n\n    ')[-1] + '\n'
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.name)
-def test_script_runs(script):
+def test_script_prints_what_its_docstring_states(script):
     if script.name in NEEDS and find_spec(NEEDS[script.name]) is None:
         pytest.skip(f'{NEEDS[script.name]} is not installed')
     completed = subprocess.run(
-        [sys.executable, script, *ARGUMENTS.get(script.name, [])], cwd=ROOT, text=True,
+        [sys.executable, script], cwd=ROOT, text=True,
         env={**os.environ, 'PYTHONPATH': str(ROOT)}, capture_output=True, check=False)
     assert completed.returncode == 0, completed.stderr
-    assert OUTPUT[script.name] in completed.stdout
+    stated = stated_output(script)
+    example = doctest.Example('', stated)
+    checker = doctest.OutputChecker()
+    assert checker.check_output(stated, completed.stdout, FLAGS), \
+        checker.output_difference(example, completed.stdout, FLAGS)
     if script.name == 'adaptive_tracking.py':
         _, fixed, adaptive = map(float, completed.stdout.splitlines()[-1].split())
         assert adaptive < 0.1 * fixed
@@ -55,6 +48,13 @@ def test_script_runs(script):
 
 @pytest.mark.parametrize('script', SCRIPTS, ids=lambda path: path.name)
 def test_script_is_short_and_listed(script):
-    lines = script.read_text().splitlines()
-    assert 25 <= len(lines) <= 130
-    assert f'(examples/{script.name})' in (ROOT / 'README.md').read_text()
+    assert 25 <= len(script.read_text().splitlines()) <= 110
+    assert f'(../examples/{script.name})' in make_examples['PAGE'].read_text()
+
+
+def test_the_page_has_every_docstring_and_picture():
+    assert make_examples['PAGE'].read_text() == make_examples['page']()
+    pictures = {path.stem for path in make_examples['PICTURES'].iterdir()}
+    assert pictures == {script.stem for script in make_examples['DRAWN']}
+    assert len(pictures) >= 15
+    assert all(path.stat().st_size < 60_000 for path in make_examples['PICTURES'].iterdir())

@@ -87,7 +87,8 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
                            remedy='choose one that tracks, or set play_as to trajectory for an '
                                   'arm that is controlled by position')
     parameters: dict[str, ParameterValue] = {
-        'plan': str(Path(plan).expanduser().resolve()), 'output': output, 'periods': count}
+        'plan': str(Path(plan).expanduser().resolve()), 'output': output, 'periods': count,
+        **system.state_timeout()}
     files: tuple[Path, ...] = (path,)
     if system.identified:
         files = (path, identified_files(system.identified))

@@ -265,13 +265,17 @@ class System:
         """
         if self.plant == NO_PLANT:
             return {}
-        timeouts: dict[str, ParameterValue] = {
-            'resume_after': max(1, round(_RESUMPTION * self.rate))}
+        return {'resume_after': max(1, round(_RESUMPTION * self.rate)), **self.state_timeout()}
+
+    def state_timeout(self) -> Parameters:
+        """Parameter `state_timeout` for a simulated arm that waits for commands, else empty."""
+        if self.plant == NO_PLANT:
+            return {}
         arm = {**self._plant(), **self.parameters.get(_ARM, {})}
         wait = arm.get('wait_for_commands', 0.0)
-        if isinstance(wait, int | float) and wait > 0.0:
-            timeouts['state_timeout'] = min(wait + _TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT)
-        return timeouts
+        if not (isinstance(wait, int | float) and wait > 0.0):
+            return {}
+        return {'state_timeout': min(wait + _TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT)}
 
     def node(self, name: str, parameters: Parameters, *, module: str = '',
              files: tuple[Path, ...] = (), stop_timeout: float = 5.0, essential: bool = True

@@ -88,6 +88,15 @@ def test_what_runs_to_play_a_plan(plan, tmp_path):
     assert 'robot_description' not in others[-1].parameters
 
 
+@pytest.mark.parametrize(('wait', 'timeout'), [(0.0, None), (1.0, 1.5)])
+def test_an_arm_that_waits_is_not_stopped_by_a_busy_machine(plan, tmp_path, wait, timeout):
+    path = tmp_path / 'arm.yaml'
+    path.write_text(f'/**: {{ros__parameters: {{wait_for_commands: {wait}}}}}\n')
+    *_, player = excitation_processes(
+        System(robot='rpr', controller='computed_torque', plant=str(path)), str(plan))
+    assert player.parameters.get('state_timeout') == timeout
+
+
 def test_a_recording_is_named_with_the_next_command():
     rigid = System(robot='my arm.urdf')
     springy = System(robot='planar_2r', controller='elastic_pd')
