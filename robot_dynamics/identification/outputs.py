@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,6 @@ from robot_dynamics.identification.identified_urdf import identified_urdf
 from robot_dynamics.identification.payload import Payload
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import motions_of
-from robot_dynamics.model.inertia import check_body, com_from_parameters
 from robot_dynamics.model.robot import Robot
 
 #: Names of the files.
@@ -184,25 +183,44 @@ def parameter_file(urdf: str, robot: Robot,
 
 
 def payload_file(payload: Payload) -> str:
-    """ROS 2 parameter file with a payload, as YAML.
-
-    The inertia is written if it is determined and physically consistent; otherwise the payload
-    is a point mass.
-    """
+    """ROS 2 parameter file with a payload, as YAML."""
+    J = payload.inertia
     values = {'payload.mass': float(payload.mass),
-              'payload.com': [float(x) for x in payload.com], 'payload.frame': payload.body}
-    if np.isfinite(payload.deviations).all() and check_body(
-            payload.parameters).is_consistent:
-        _, _, J = com_from_parameters(payload.parameters)
-        values['payload.inertia'] = [float(J[i, j]) for i in range(3) for j in range(i, 3)]
+              'payload.com': [float(x) for x in payload.com], 'payload.frame': payload.body,
+              'payload.inertia': [float(J[i, j]) for i in range(3) for j in range(i, 3)]}
     return _PAYLOAD_HEAD + yaml.safe_dump({'/**': {'ros__parameters': values}}, allow_unicode=True,
                                   width=float('inf'), sort_keys=False)
 
 
-def payload_text(payload: Payload) -> str:
-    """One line on a payload, for a terminal."""
-    mass, x, y, z = payload.deviations[:4]
-    centre = ', '.join(f'{value:.3f}' for value in payload.com)
-    spread = ', '.join(f'{value / payload.mass:.3f}' for value in (x, y, z))
-    return (f'payload on {payload.body}: {payload.mass:.3f} +- {mass:.3f} kg, centre at '
-            f'({centre}) +- ({spread}) m')
+def with_deviation(value: float, deviation: float) -> str:
+    """Value and standard deviation as text, with two digits of the deviation: 2.8051 +- 0.0042."""
+    if not math.isfinite(deviation):
+        return f'{value:.3g} (not determined)'
+    places = max(0, 1 - math.floor(math.log10(deviation))) if deviation > 0.0 else 3
+    return f'{value:.{places}f} +- {deviation:.{places}f}'
+
+
+def payload_facts(payload: Payload, joints: Sequence[str]) -> list[tuple[str, str]]:
+    """What is known of a payload, as names and texts."""
+    facts = [('mass', f'{payload.mass:.4g} kg, known' if payload.gains is not None else
+              with_deviation(payload.mass, payload.deviations[0]) + ' kg')]
+    facts += [(f'centre {axis}', with_deviation(float(value), float(spread) / payload.mass) + ' m')
+              for axis, value, spread in zip('xyz', payload.com, payload.deviations[1:4],
+                                             strict=True)]
+    facts += [(f'inertia about the centre, {"xyz"[i]}{"xyz"[j]}', with_deviation(
+        float(payload.inertia[i, j]), float(payload.inertia_deviations[i, j])) + ' kg m^2')
+        for i in range(3) for j in range(i, 3)]
+    if payload.gains is None or payload.gain_deviations is None:
+        return [*facts, ('drive gains', 'cannot be separated from the mass: a gain that is 1 % '
+                         'too large makes it 1 % too large. Weigh the payload, and give '
+                         'payload.known_mass')]
+    return [*facts, *((f'reported over true effort, {name}',
+                       with_deviation(float(gain), float(spread)))
+                      for name, gain, spread in zip(joints, payload.gains,
+                                                    payload.gain_deviations, strict=True))]
+
+
+def payload_text(payload: Payload, joints: Sequence[str]) -> str:
+    """Lines on a payload, for a terminal."""
+    return '\n'.join([f'payload on {payload.body}:', *(
+        f'  {name}: {text}' for name, text in payload_facts(payload, joints))])

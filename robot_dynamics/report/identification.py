@@ -17,7 +17,8 @@ from robot_dynamics.identification.friction import (
     shares_option,
 )
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.outputs import Outputs
+from robot_dynamics.identification.outputs import Outputs, payload_facts
+from robot_dynamics.identification.payload import Payload
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.signals import Motion, motions_of, welch
@@ -45,7 +46,8 @@ FREQUENCIES, LOWEST = 300, 1e-4
 POINTS, BINS, IN_A_BIN = 161, 40, 5
 
 
-def identification_page(found: Identification, dataset: Dataset, outputs: Outputs) -> str:
+def identification_page(found: Identification, dataset: Dataset, outputs: Outputs,
+                        payload: Payload | None = None) -> str:
     """HTML page about an identification.
 
     Parameters
@@ -54,6 +56,8 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
         The result, and its data.
     outputs : Outputs
         The other files, whose findings are listed too.
+    payload : Payload, optional
+        A payload that was identified with the arm.
 
     See Also
     --------
@@ -91,6 +95,8 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
             page.tile('yes' if found.is_consistent else 'no',
                       'every body is physically possible')]),
         page.section('Why', page.items(found.verdict_reasons)),
+        *([] if payload is None else [page.section(f'Payload on {payload.body}', page.facts(
+            payload_facts(payload, robot.joint_names)))]),
         page.section('Every joint',
                      page.key('relative error of held-out data', 'of fitted data'),
                      page.prediction_table('joint', _joints(found), found.validation,

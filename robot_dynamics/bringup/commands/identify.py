@@ -189,11 +189,11 @@ def _identify_rigid(inputs: Inputs, options: argparse.Namespace) -> _Result:
     outputs = make_outputs(found, dataset, inputs.description.urdf,
                            allow_inconsistent=options.allow_inconsistent)
     files.update(outputs.files)
-    files[PAGE] = identification_page(found, dataset, outputs).encode()
+    files[PAGE] = identification_page(found, dataset, outputs, payload).encode()
     text = summary_text(found)
     if payload is not None:
         files[PAYLOAD] = payload_file(payload).encode()
-        text += '\n' + payload_text(payload)
+        text += '\n' + payload_text(payload, inputs.robot.joint_names)
     return _Result(files, text, dataset.count, outputs.refused)
 
 

@@ -87,7 +87,10 @@ def test_a_payload_becomes_parameters_of_controllers(work, capsys):
     output = work / 'with'
     assert main(['identify', str(work / 'loaded.npz'), '--robot', str(work / 'arm.urdf'),
                  '--config', str(work / 'payload.yaml'), '--output', str(output)]) == 0
-    assert f'payload on {robot.body_names[-1]}: 1.' in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f'payload on {robot.body_names[-1]}:\n  mass: 1.' in out
+    assert 'inertia about the centre, zz' in out and '+- 0.000 ' not in out
+    assert 'Payload on' in (output / 'report.html').read_text()
     assert {path.name for path in output.iterdir()} == {*FILES, 'payload.yaml', MARKS}
     given = yaml.safe_load((output / 'payload.yaml').read_text())['/**']['ros__parameters']
     assert given['payload.mass'] == pytest.approx(1.5, abs=0.05)
