@@ -474,8 +474,9 @@ def table(results: Results, rates: list[float]) -> str:
     for title, runs in results.items():
         held, falls = [runs.get((rate, True), []) for rate in rates], runs[rates[0], False]
         cells = [distances(each) for each in held]
+        end = 1e3 * statistics.median(run.effort_end for run in held[0])
         cells += [f'{statistics.median(run.peak for run in held[0]):.2f}',
-                  f'{1e3 * statistics.median(run.effort_end for run in held[0]):.0f}',
+                  f'{end:.0f}' if math.isfinite(end) else 'never',
                   distances(falls), f'{statistics.median(run.peak for run in falls):.2f}']
         lines.append(f'| {title} | ' + ' | '.join(cells) + ' |')
     return '\n'.join(lines)
