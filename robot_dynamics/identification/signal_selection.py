@@ -254,10 +254,11 @@ def compare_velocity(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
 
 def _correlation(late: FloatArray, early: FloatArray, first: int, most: int) -> FloatArray:
     """sum_i late[first + i + k] early[i] for k from -most to most."""
-    length = len(late) + len(early) - 1
-    whole = np.fft.irfft(np.fft.rfft(late, length) * np.conj(np.fft.rfft(early, length)), length)
-    at = np.arange(first - most, first + most + 1)
-    return np.where((at > -len(early)) & (at < len(late)), whole[at % length], 0.0)
+    from scipy.signal import correlate
+    whole = correlate(late, early, method='fft')
+    at = np.arange(first - most, first + most + 1) + len(early) - 1
+    inside = (at >= 0) & (at < len(whole))
+    return np.where(inside, whole[np.clip(at, 0, len(whole) - 1)], 0.0)
 
 
 def _peak(values: FloatArray, k: int) -> float:

@@ -145,32 +145,13 @@ def _shifted(segment: Segment, lag: float, period: float, count: int) -> FloatAr
 
 def spectrum(dataset: Dataset) -> tuple[FloatArray, FloatArray]:
     """Power spectra of the positions, mean removed: frequencies (m,), Hz, and powers (m, n)."""
+    from scipy.signal import welch
+    rate = 1.0 / dataset.period
     longest = max(dataset.segments, key=lambda segment: len(segment.time))
     q = evenly(longest.time, longest.position, dataset.period)
     length = min(len(q), max(64, 2 ** int(np.log2(max(len(q) / 4, 1)))))
-    return welch(q, 1.0 / dataset.period, length)
-
-
-def welch(x: FloatArray, rate: float, length: int) -> tuple[FloatArray, FloatArray]:
-    """Power spectra of signals, (N, n): frequencies (m,), Hz, and densities (m, n), per Hz.
-
-    The mean over pieces of a length, half of it apart, each without its trend and with a Hann
-    window (P. Welch, "The use of fast Fourier transform for the estimation of power spectra",
-    IEEE Transactions on Audio and Electroacoustics 15(2), 1967).
-    """
-    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(length) / length)
-    trend = np.stack([np.ones(length), np.linspace(-1.0, 1.0, length)], axis=1)
-    trend, _ = np.linalg.qr(trend)
-    starts = range(0, len(x) - length + 1, length - length // 2)
-    power = np.zeros((length // 2 + 1, x.shape[1]))
-    for start in starts:
-        piece = x[start:start + length]
-        piece = (piece - trend @ (trend.T @ piece)) * window[:, np.newaxis]
-        power += np.abs(np.fft.rfft(piece, axis=0)) ** 2
-    # Frequencies other than zero and half of the rate stand for negative ones too.
-    power[1:(length + 1) // 2] *= 2.0
-    return (rate / length * np.arange(len(power), dtype=np.float64),
-            power / (rate * np.sum(window ** 2) * len(starts)))
+    frequency, power = welch(q, fs=rate, nperseg=length, axis=0, detrend='linear')
+    return frequency, power
 
 
 @remembered
@@ -227,17 +208,9 @@ def _sections(order: int, cutoff: float) -> tuple[FloatArray, FloatArray]:
 
     The cut-off is a fraction of the sampling rate.
     """
-    # Poles on a circle by the bilinear transformation, s = (z - 1) / (z + 1); zeros at z = -1.
-    angle = np.pi * (2 * np.arange((order + 1) // 2) + order + 1) / (2 * order)
-    s = np.tan(np.pi * cutoff) * np.exp(1j * angle)
-    z = (1.0 + s) / (1.0 - s)
-    sections = np.zeros((len(z), 6))
-    for row, pole in zip(sections, z, strict=True):
-        is_real = abs(pole.imag) < 1e-12
-        a = (1.0, -pole.real, 0.0) if is_real else (1.0, -2.0 * pole.real, abs(pole) ** 2)
-        b = np.array((1.0, 1.0, 0.0) if is_real else (1.0, 2.0, 1.0))
-        row[:] = *(b * sum(a) / np.sum(b)), *a
-    return sections, np.stack([1.0 - sections[:, 0], sections[:, 2] - sections[:, 5]], axis=1)
+    from scipy.signal import butter, sosfilt_zi
+    sections = butter(order, cutoff, fs=1.0, output='sos')
+    return np.ascontiguousarray(sections), np.ascontiguousarray(sosfilt_zi(sections))
 
 
 def settling(cutoff: float) -> float:

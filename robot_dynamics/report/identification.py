@@ -21,7 +21,7 @@ from robot_dynamics.identification.outputs import Outputs, payload_facts
 from robot_dynamics.identification.payload import Payload
 from robot_dynamics.identification.quality import VAGUE
 from robot_dynamics.identification.result import Identification
-from robot_dynamics.identification.signals import Motion, motions_of, welch
+from robot_dynamics.identification.signals import Motion, motions_of
 from robot_dynamics.identification.validation import Predicted, predicted
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import effort_units
@@ -316,10 +316,12 @@ def overview(parts: Sequence[Predicted]) -> dict[str, Any]:
 
 def spectra(motion: Motion, efforts: Mapping[str, FloatArray]) -> dict[str, Any]:
     """Amplitude densities of the measured effort, and of the errors of named predictions."""
+    from scipy.signal import welch
     length = min(motion.count, 2 * FREQUENCIES, max(16, motion.count // 4))
     curves = []
     for name, one in (('effort', np.zeros_like(motion.effort)), *efforts.items()):
-        frequency, power = welch(motion.effort - one, motion.rate, length)
+        frequency, power = welch(motion.effort - one, fs=motion.rate, nperseg=length, axis=0,
+                                 detrend='constant')
         density = np.sqrt(power[1:])
         curves.append({'name': name, 'density': rounded(
             np.maximum(density, LOWEST * np.max(density, axis=0)).T)})

@@ -14,7 +14,6 @@ from robot_dynamics.identification.signals import (
     evenly,
     low_pass,
     motions_of,
-    welch,
 )
 
 
@@ -115,16 +114,6 @@ def test_wrong_filters():
         derivative(np.zeros(100), 100.0, 'magic')
     with pytest.raises(ParameterError):
         derivative(np.zeros(100), 100.0, 'savitzky_golay', window=5, degree=5)
-
-
-@pytest.mark.parametrize('length', [64, 65, 300])
-def test_spectra_as_scipy_has_them(length):
-    from scipy import signal
-    x = np.random.default_rng(0).normal(size=(300, 2)) + np.arange(300)[:, np.newaxis]
-    frequency, power = welch(x, 50.0, length)
-    expected = signal.welch(x, fs=50.0, nperseg=length, axis=0, detrend='linear')
-    np.testing.assert_allclose(frequency, expected[0])
-    np.testing.assert_allclose(power, expected[1], rtol=1e-9, atol=1e-20)
 
 
 @pytest.mark.parametrize(('shape', 'cutoff', 'order'), [
