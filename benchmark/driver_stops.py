@@ -529,8 +529,9 @@ def write(results: Results, options: argparse.Namespace, rates: list[float]) -> 
         + ' '.join(f'{rate:g}' for rate in rates) \
         + (' --plugin CLASS' if options.plugin else '') \
         + (f' --priority {options.priority}' if options.priority else '') + ' --write'
-    count = f'Medians of {options.runs} runs, of {OTHER_RUNS} at rates after the first one; the ' \
-        'largest motion in brackets' if options.runs > 1 else 'One run each'
+    others = f' ({OTHER_RUNS} at rates after the first one)' if options.runs > OTHER_RUNS else ''
+    count = f'Medians of {options.runs} runs{others}, the largest motion in brackets' \
+        if options.runs > 1 else 'One run each'
     write_section(DOCS / 'hardware.md', SECTION, (
         f'{table(results, rates)}\n\nBehind {arm}. {count}. Made by `{command}`.'))
 
