@@ -37,7 +37,8 @@ from robot_dynamics.identification.result import Identification
 from robot_dynamics.identification.rigid import estimate_settings, identify
 from robot_dynamics.identification.signals import low_pass, motions_of
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, effort_units
+from robot_dynamics.report.words import VERDICT_WORDS
 
 LOGS = Path(__file__).parent / 'identification_logs'
 DOCUMENT = DOCS / 'identification.md'
@@ -97,9 +98,19 @@ def run(name: str, data: Path) -> str:
     row = (f'| {content["name"]} | {baseline[0]:g} / {baseline[1]:g} | {goal[0]:g} / {goal[1]:g} '
            f'| **{inside:.2f} / {twofold:.2f}** | {chosen["friction"]} | '
            f'{chosen.get("gravity", "as described")} | {chosen.get("lag of efforts", "0")} | '
-           f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} |')
+           f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} | {verdict(found)} |')
     print(row, f'{seconds:.1f} s', flush=True)
     return row
+
+
+def verdict(found: Identification) -> str:
+    """Verdict, and the largest error of a joint relative to what it is compared with."""
+    shares = found.validation.rmse / found.reference
+    worst = int(np.argmax(shares))
+    robot = found.model.robot
+    return (f'{VERDICT_WORDS[found.verdict]}; {robot.joint_names[worst]} '
+            f'{found.validation.rmse[worst]:.2g} {effort_units(robot)[worst]}, '
+            f'{100 * shares[worst]:.2g} % of {found.reference[worst]:.3g}')
 
 
 def as_published(found: Identification, term: str) -> dict[str, float]:
@@ -189,7 +200,8 @@ def main() -> int:
                           '\n'.join(['', *lines, '']))
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
-             'signals |', '|---|---|---|---|---|---|---|---|']
+             'signals | verdict; largest error of a joint |',
+             '|---|---|---|---|---|---|---|---|---|']
     tables: list[str] = []
     for name in arguments.logs:
         row, table = kept(name, arguments.data, arguments.results)

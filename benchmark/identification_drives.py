@@ -14,8 +14,10 @@ from robot_dynamics.identification.servo.output_error import (
     identify_drives,
     mean_error,
     output_error_settings,
+    verdict_of_drives,
 )
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.report.words import VERDICT_WORDS
 
 #: What is compared with publications, of the first joint.
 COMPARED = ('gain', 'back_emf', 'viscous', 'armature', 'coulomb', 'load', 'offset')
@@ -54,7 +56,8 @@ def run_drives(robot: Robot, data: Path, content: Mapping[str, Any]) -> tuple[st
         if friction == settings.friction:
             row = (f'| {content["name"]} | MAE {content["baseline"]:g} rad, published values | '
                    f'{content["goal"]:g} rad | **{inside:.4f} / {twofold:.4f}** rad | {friction} '
-                   '| as described | 0 | closed loop simulated |')
+                   '| as described | 0 | closed loop simulated | '
+                   f'{VERDICT_WORDS[verdict_of_drives(found, logs).verdict]} |')
     print(row, flush=True)
     return row, table
 

@@ -40,6 +40,11 @@ MAX_STEPS, DECREMENT = 60, 1e-10
 #: points, rods and massless bodies.
 SMALLEST_RADIUS, SMALLEST_MASS = 0.01, 1e-3
 
+#: Relative standard deviation of described bodies, at least.
+DESCRIPTION = 0.3
+#: Variance relative to that of the prior below which a direction is determined.
+DETERMINED = 0.1
+
 # Shortest fraction of a Newton step.
 _SHORTEST = 1e-9
 _BASIS = pseudo_inertia(np.eye(10))
@@ -109,13 +114,47 @@ def fit_consistent(H: FloatArray, h: FloatArray, prior: FloatArray, prior_weight
                    'prior weight (estimate.strength)') from None
 
 
+def posterior_covariance(found: ConsistentFit, H: FloatArray, prior: FloatArray,
+                         prior_weight: float, growth: float = 1.0) -> tuple[FloatArray, float]:
+    """Covariance of the parameters, (p, p), and the assumed deviation of the description.
+
+    The normal equations have the covariance ``growth`` H. The pseudo-inertia J of each described
+    body is assumed to have the relative deviation s = `DESCRIPTION`: the covariance s^2 P^-1 with
+    P_kl = tr(J^-1 E_k J^-1 E_l), so that s is the relative deviation of its mass. It is larger if
+    the estimates differ more from the description in directions that the recording determines.
+    With the Hessian A of the objective and its lambda, errors are A^-1 (noise + lambda P error of
+    the description), and their covariance is A^-1 (growth H + lambda^2 s^2 P) A^-1.
+    """
+    described = parameters_from_pseudo_inertia(prior).ravel()
+    rigid = len(described)
+    P = np.zeros((rigid, rigid))
+    for k, bend in enumerate(_barrier(described)[1]):
+        P[10 * k:10 * k + 10, 10 * k:10 * k + 10] = bend
+    inverse = found.covariance
+    deviation = max(DESCRIPTION, _disagreement(found.x[:rigid] - described, P,
+                                               inverse[:rigid, :rigid], prior_weight))
+    filling = growth * H
+    filling[:rigid, :rigid] += (prior_weight * deviation) ** 2 * P
+    return inverse @ filling @ inverse, deviation
+
+
+def _disagreement(change: FloatArray, P: FloatArray, inverse: FloatArray, prior_weight: float
+                  ) -> float:
+    """RMS change of the description per determined direction, in the metric P."""
+    L = np.linalg.cholesky(P)
+    # Variances relative to those of the prior alone: near 1 where nothing else is known.
+    sizes, axes = np.linalg.eigh(prior_weight * L.T @ inverse @ L)
+    determined = axes[:, sizes < DETERMINED].T @ (L.T @ change)
+    return float(np.sqrt(np.mean(determined ** 2))) if len(determined) else 0.0
+
+
 def _minimum(problem: _Problem, prior: FloatArray, prior_weight: float, start: FloatArray | None
              ) -> ConsistentFit:
     """Minimum by a damped Newton method."""
     rigid = problem.rigid
     # Unknowns are scaled by their curvature, to reduce rounding errors.
     described = parameters_from_pseudo_inertia(prior).ravel()
-    curvature = np.einsum('bkk->bk', problem.barrier(described)[1]).ravel()
+    curvature = np.einsum('bkk->bk', _barrier(described)[1]).ravel()
     scale = _inverse_roots(problem.diagonal[:rigid] + prior_weight * curvature)
     x = described if start is None else np.array(start[:rigid], dtype=np.float64)
     value = problem.value(x)
@@ -170,7 +209,7 @@ class _Problem:
     def value(self, x: FloatArray) -> float:
         """Objective, infinite for inconsistent bodies."""
         try:
-            factors = np.linalg.cholesky(self._pseudo(x))
+            factors = np.linalg.cholesky(_pseudo(x))
         except np.linalg.LinAlgError:
             return np.inf
         logs = 2.0 * np.sum(np.log(np.einsum('bii->bi', factors)))
@@ -179,7 +218,7 @@ class _Problem:
 
     def slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian."""
-        traces, bends = self.barrier(x)
+        traces, bends = _barrier(x)
         gradient = self._S @ x - self._s + self._prior_weight * (self._pull - traces)
         return gradient, self._bent(self._S, bends)
 
@@ -189,18 +228,7 @@ class _Problem:
 
     def whole_hessian(self, x: FloatArray) -> FloatArray:
         """Hessian of the objective in all parameters."""
-        return self._bent(self._H, self.barrier(x)[1])
-
-    def _pseudo(self, x: FloatArray) -> FloatArray:
-        return (x.reshape(self._bodies, 10) @ _FLAT).reshape(self._bodies, 4, 4)
-
-    def barrier(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
-        products = np.linalg.inv(self._pseudo(x))[:, np.newaxis] @ _BASIS
-        rows = products.reshape(self._bodies, 10, 16)
-        columns = products.transpose(0, 1, 3, 2).reshape(self._bodies, 10, 16)
-        return (np.einsum('bkii->bk', products).ravel(),
-                rows @ columns.transpose(0, 2, 1))
+        return self._bent(self._H, _barrier(x)[1])
 
     def _bent(self, H: FloatArray, bends: FloatArray) -> FloatArray:
         out = H.copy()
@@ -208,6 +236,18 @@ class _Problem:
             mine = slice(10 * k, 10 * k + 10)
             out[mine, mine] += self._prior_weight * bends[k]
         return out
+
+
+def _pseudo(x: FloatArray) -> FloatArray:
+    return (x.reshape(-1, 10) @ _FLAT).reshape(-1, 4, 4)
+
+
+def _barrier(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """tr(J^-1 E_k), (rigid,), and tr(J^-1 E_k J^-1 E_l) of each body."""
+    products = np.linalg.inv(_pseudo(x))[:, np.newaxis] @ _BASIS
+    rows = products.reshape(-1, 10, 16)
+    columns = products.transpose(0, 1, 3, 2).reshape(-1, 10, 16)
+    return np.einsum('bkii->bk', products).ravel(), rows @ columns.transpose(0, 2, 1)
 
 
 def _inverse_roots(sizes: FloatArray) -> FloatArray:

@@ -44,12 +44,16 @@ class Equations:
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Parameters x, covariance, error deviation sigma of each joint, and residual y - W x."""
+    """Parameters x, covariance, error deviation sigma of each joint, and residual y - W x.
+
+    ``growth`` is the mean factor of the variances by the correlation of errors.
+    """
 
     x: FloatArray
     covariance: FloatArray
     sigma: FloatArray
     residual: FloatArray
+    growth: float = 1.0
 
 
 def estimate(name: str, equations: Equations, *, correlation: float = 0.0) -> LinearFit:
@@ -197,6 +201,7 @@ def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlat
     variance = weights * sigma[equations.joint]
     plain = instruments * variance[:, np.newaxis]
     covariance = _baked(bread, plain.T @ plain / lengths[:, np.newaxis] / lengths, lengths)
+    growth = 1.0
     if correlation > 0.0:
         filling = newey_west(weighted * residual[:, np.newaxis] / lengths, equations.joint,
                              equations.order, correlation)
@@ -205,7 +210,8 @@ def _finished(equations: Equations, x: FloatArray, weights: FloatArray, correlat
         grown = np.sqrt(np.maximum(1.0, np.diag(other) / np.maximum(np.diag(covariance),
                                                                     1e-300)))
         covariance = covariance * grown[:, np.newaxis] * grown
-    return LinearFit(x, covariance, sigma, residual)
+        growth = float(np.mean(grown ** 2))
+    return LinearFit(x, covariance, sigma, residual, growth)
 
 
 def _baked(bread: FloatArray, filling: FloatArray, lengths: FloatArray) -> FloatArray:

@@ -6,14 +6,20 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import yaml
 
-from robot_dynamics.errors import Finding, InertiaError, Severity
+from robot_dynamics.errors import (
+    Finding,
+    InertiaError,
+    RecordingError,
+    RobotDynamicsError,
+    Severity,
+)
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import PlainFriction
 from robot_dynamics.identification.identified_urdf import identified_urdf
@@ -51,7 +57,7 @@ class Outputs:
     friction: PlainFriction
     findings: tuple[Finding, ...] = ()
     #: Reason why there is neither a URDF nor a parameter file.
-    refused: InertiaError | None = None
+    refused: RobotDynamicsError | None = None
 
 
 def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
@@ -67,8 +73,8 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     urdf : str
         Text of the identified description.
     allow_inconsistent : bool
-        Whether a URDF is written although one of its bodies is inconsistent. Otherwise there is
-        none, and no parameter file.
+        Whether a URDF is written although a finding is an error, such as efforts without gravity,
+        or one of its bodies is inconsistent. Otherwise neither it nor a parameter file is made.
 
     See Also
     --------
@@ -96,9 +102,11 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
     robot = replace(found.identified_robot(), damping=friction.damping,
                     friction=friction.friction, armature=friction.armature)
     files: dict[str, bytes] = {}
-    refused: InertiaError | None = None
+    refused: RobotDynamicsError | None = None
     findings: tuple[Finding, ...] = ()
     try:
+        if not allow_inconsistent:
+            require_no_errors(found.findings)
         text, findings = identified_urdf(urdf, robot, friction,
                                          allow_inconsistent=allow_inconsistent)
         files[URDF] = text.encode()
@@ -108,15 +116,22 @@ def make_outputs(found: Identification, dataset: Dataset, urdf: str, *,
                 Severity.INFO, URDF, 'does not contain that gravity is '
                 f'{np.degrees(np.linalg.norm(found.tilt)):.2f} degrees off its description',
                 f'start nodes with {PARAMETERS}, which does'),)
-    except InertiaError as error:
+    except (InertiaError, RecordingError) as error:
         refused = error
     files[COVARIANCE] = covariance_file(found)
     files[RESULT] = result_file(result_content(found, dataset, friction, refused))
     return Outputs(files, robot, friction, findings, refused)
 
 
+def require_no_errors(findings: Iterable[Finding]) -> None:
+    """Raise RecordingError for the first finding that is an error: the model must not be used."""
+    for one in findings:
+        if one.severity is Severity.ERROR:
+            raise RecordingError(one.message, subject=one.subject, remedy=one.remedy)
+
+
 def result_content(found: Identification, dataset: Dataset, friction: PlainFriction,
-                   refused: InertiaError | None = None) -> dict[str, Any]:
+                   refused: RobotDynamicsError | None = None) -> dict[str, Any]:
     """Content of ``result.json``."""
     names = dataset.joint_names
     return {

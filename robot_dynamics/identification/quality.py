@@ -11,15 +11,24 @@ import numpy as np
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.base_parameters import BaseParameters
 from robot_dynamics.errors import Finding, Severity
+from robot_dynamics.identification.checks.described_bodies import description_findings
+from robot_dynamics.identification.checks.plausibility import effort_steps
 from robot_dynamics.identification.consistent import impossible_bodies
+from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.least_squares import LinearFit
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.result import FAIR, GOOD, POOR, Missing, Residuals
+from robot_dynamics.identification.signals import WIDER, SignalSettings, low_pass, motions_of
 from robot_dynamics.model.arrays import FloatArray, IntArray
+from robot_dynamics.model.robot import Robot, effort_units, prismatic_joints
 
 #: Relative errors of predictions up to which a model is good, and fair.
 GOOD_ERROR, FAIR_ERROR = 0.10, 0.25
+#: Error of a joint relative to its reference effort up to which a model is good.
+GOOD_SHARE = 0.02
+#: Errors up to this multiple of the noise of a reading are those of the reading.
+OF_READING = 1.5
 #: Factor by which a single joint may be worse.
 JOINT = 2.0
 #: Largest factor between the errors of predictions and of the fit.
@@ -44,24 +53,61 @@ def grade(total: float, joints: FloatArray) -> str:
     return GOOD if error <= GOOD_ERROR else FAIR if error <= FAIR_ERROR else POOR
 
 
+def reference_efforts(robot: Robot, dataset: Dataset) -> FloatArray:
+    """Efforts that errors are compared with in use, shape (n,), N m or N.
+
+    These are the effort limits, but at most the largest measured range of the joints of that unit:
+    limits may be placeholders, and a light joint moves the same arm.
+    """
+    effort = np.concatenate([segment.effort for segment in dataset.segments])
+    ranges, slides = np.ptp(effort, axis=0), prismatic_joints(robot)
+    largest = np.array([np.max(ranges[slides == one]) for one in slides])
+    limits = robot.limits.effort
+    return np.where((limits > 0.0) & (limits < largest), limits, largest)
+
+
+def reading_noise(dataset: Dataset, signals: SignalSettings) -> FloatArray:
+    """RMS noise of the filtered efforts of each joint, shape (n,), N m or N.
+
+    It is that of white noise as above the frequencies of the motion, and of the steps of a coarse
+    reading.
+    """
+    noise = np.zeros(dataset.n)
+    motions = motions_of(dataset, signals)
+    for motion in motions:
+        fast = motion.effort - low_pass(motion.effort, motion.rate, WIDER * signals.cutoff)
+        noise += np.var(fast, axis=0) * 2.0 * signals.cutoff / motion.rate / len(motions)
+    return np.sqrt(noise + effort_steps(dataset) ** 2 / 12.0)
+
+
+def errors_in_use(validation: Residuals, reference: FloatArray, noise: FloatArray) -> FloatArray:
+    """Relative errors of the joints for the verdict, shape (n,).
+
+    The error of a light joint is large relative to its efforts, but may be small relative to its
+    reference effort, or be that of its reading.
+    """
+    share = JOINT * GOOD_ERROR / GOOD_SHARE * validation.rmse / np.maximum(reference, 1e-300)
+    errors = np.minimum(validation.relative, share)
+    return np.where(validation.rmse <= OF_READING * noise, np.minimum(errors, GOOD_ERROR), errors)
+
+
 def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters,
                structural: BaseParameters, missing: Sequence[Missing], model: Model,
-               linear: LinearFit, known: Sequence[Finding] = (), still: Sequence[str] = ()
+               linear: LinearFit, reference: FloatArray, noise: FloatArray,
+               known: Sequence[Finding] = (), still: Sequence[str] = ()
                ) -> tuple[str, tuple[str, ...], tuple[Finding, ...]]:
     """Verdict, its reasons, and findings with remedies.
 
     ``base`` and ``structural`` are the base parameters of the recording and of the best motion,
-    ``missing`` those that the recording does not determine. ``known`` are findings on the
-    recording and on friction; an error among them makes the verdict poor. ``still`` are joints at
-    rest.
+    ``missing`` those that the recording does not determine. ``reference`` and ``noise`` are
+    `reference_efforts` and `reading_noise`. ``known`` are findings on the recording and on
+    friction; an error among them makes the verdict poor. ``still`` are joints at rest.
     """
     reasons = [f'predicts the other half of the recording with {100 * validation.total:.3g} % '
                f'error, its own with {100 * in_sample.total:.3g} %']
-    verdict = grade(validation.total, validation.relative)
-    if verdict != grade(validation.total, validation.relative[:0]):
-        name = model.robot.joint_names[validation.worst]
-        reasons.append(f'{name} by itself is {100 * validation.relative[validation.worst]:.0f} % '
-                       'of its effort off: do not rely on its efforts')
+    errors = errors_in_use(validation, reference, noise)
+    verdict = grade(validation.total, errors)
+    reasons += _inexact_joints(validation, errors, reference, noise, model.robot)
     if validation.total > OVERFIT * in_sample.total + 0.01:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append('predicts much worse than it fits: the halves of the recording disagree')
@@ -69,11 +115,15 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         if one.severity is Severity.ERROR:
             verdict = POOR
             reasons.append(f'{one.subject}: {one.message}')
+    far = description_findings(model)
+    if far:
+        verdict = POOR if verdict == POOR else FAIR
+        reasons += [f'{one.subject} {one.message}' for one in far]
     if still:
         verdict = POOR if verdict == POOR else FAIR
         reasons.append(f'{", ".join(still)} stood still: its friction is unknown, and so is '
                        'gravity except where it stood')
-    findings = list(_missing_findings(missing, base, structural, model))
+    findings = [*far, *_missing_findings(missing, base, structural, model)]
     if base.condition > CONDITION:
         reasons.append(f'condition number {base.condition:.0f}: the motion hardly separates '
                        'some parameters')
@@ -106,6 +156,23 @@ def verdict_of(in_sample: Residuals, validation: Residuals, base: BaseParameters
         findings.append(Finding(Severity.WARNING, ', '.join(wrong), 'has a negative rotor inertia',
                                 'check sign and unit of its efforts'))
     return verdict, tuple(reasons), tuple(findings)
+
+
+def _inexact_joints(validation: Residuals, errors: FloatArray, reference: FloatArray,
+                    noise: FloatArray, robot: Robot) -> Iterator[str]:
+    """Sentences on joints with errors that are large relative to their efforts."""
+    for j, (name, unit) in enumerate(zip(robot.joint_names, effort_units(robot), strict=True)):
+        if validation.relative[j] <= JOINT * GOOD_ERROR:
+            continue
+        rmse = validation.rmse[j]
+        text = (f'{name} misses {rmse:.2g} {unit}, {100 * validation.relative[j]:.0f} % of its '
+                f'effort here and {100 * rmse / reference[j]:.2g} % of {reference[j]:.3g} {unit}')
+        if rmse <= OF_READING * noise[j]:
+            yield f'{text}: the noise of its reading is {noise[j]:.2g} {unit}'
+        elif errors[j] <= JOINT * GOOD_ERROR:
+            yield f'{text}: too little for the verdict, but its own efforts are not determined'
+        else:
+            yield f'{text}: do not rely on its efforts'
 
 
 def _missing_findings(missing: Sequence[Missing], base: BaseParameters, structural: BaseParameters,

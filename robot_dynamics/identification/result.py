@@ -84,7 +84,8 @@ class Identification:
     model : Model
         The arm with all its parameters: bodies and friction.
     covariance : ndarray, shape (p, p)
-        Covariance of `Model.parameters`, given the prior of the description.
+        Covariance of `Model.parameters`, with that of the prior: the description is assumed to
+        have the deviation `description_deviation`.
     base : BaseParameters
         Base parameters of the recording, of bodies and friction together.
     base_values, base_covariance : ndarray, shape (r,) and (r, r)
@@ -122,6 +123,12 @@ class Identification:
         Duration of each stage of the computation, s.
     essential : Essential, optional
         Essential base parameters by weighted least squares, if requested.
+    reference : ndarray, shape (n,)
+        Efforts that the verdict compares errors with, N m or N: effort limits, or the largest
+        measured range.
+    description_deviation : float
+        Relative standard deviation of described masses that is assumed in `covariance`; 0 if the
+        estimator has no prior.
 
     See Also
     --------
@@ -166,6 +173,8 @@ class Identification:
     missing: tuple[Missing, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     essential: Essential | None = None
+    reference: FloatArray = field(default_factory=lambda: np.zeros(0))
+    description_deviation: float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,6 +259,8 @@ class Identification:
             'friction_axes': dict(zip(self.model.axis_names, self.model.axes.tolist(),
                                       strict=True)),
             'loads': self.model.loads.tolist(),
+            'reference_efforts': self.reference.tolist(),
+            'description_deviation': self.description_deviation,
             'gravity': self.model.gravity.tolist(), 'tilt': self.tilt.tolist(),
             **base_dict(self.base, self.base_values, self.base_deviations),
             'essential': {name: {'value': value, 'standard_deviation': sd} for name, (value, sd)

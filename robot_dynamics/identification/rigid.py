@@ -18,7 +18,13 @@ from robot_dynamics.dynamics.base_parameters import (
     structural_base,
 )
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.consistent import fit_consistent
+from robot_dynamics.identification.checks.plausibility import (
+    driving_friction,
+    late_efforts,
+    plausibility,
+    still_joints,
+)
+from robot_dynamics.identification.consistent import fit_consistent, posterior_covariance
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.dataset.settings import (
     read_estimate,
@@ -45,13 +51,13 @@ from robot_dynamics.identification.model_selection import (
 )
 from robot_dynamics.identification.normal_equations import selection
 from robot_dynamics.identification.observation_matrix import Stack
-from robot_dynamics.identification.plausibility import (
-    driving_friction,
-    late_efforts,
-    plausibility,
-    still_joints,
+from robot_dynamics.identification.quality import (
+    missing_motion,
+    reading_noise,
+    reference_efforts,
+    verdict_of,
+    worst_pieces,
 )
-from robot_dynamics.identification.quality import missing_motion, verdict_of, worst_pieces
 from robot_dynamics.identification.result import Identification, Residuals
 from robot_dynamics.identification.signal_selection import SignalSelector
 from robot_dynamics.identification.signals import WIDER, SignalSettings
@@ -236,7 +242,8 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     whole = chosen(np.arange(BLOCKS))
     errors, squares, rows = selector.errors(whole, np.arange(BLOCKS))
     base, linear = base_estimate(stack, whole, settings.estimator, signals, terms, settings.base)
-    model, covariance = _parameters(selector, whole, base, linear, settings.estimator)
+    model, covariance, of_description = _parameters(selector, whole, base, linear,
+                                                    settings.estimator)
     if settings.estimator != 'consistent':
         errors = selector.errors_of(whole, model.parameters)
     in_sample = Residuals.of(errors, squares, rows)
@@ -255,14 +262,18 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                 *stop_findings(dataset, stack.on_stops),
                 *driving_friction(stack, model))
     clock.tick('plausibility')
+    reference = reference_efforts(robot, dataset)
     verdict, reasons, more = verdict_of(in_sample, validation, base, structural, missing, model,
-                                        linear, findings, still_joints(dataset))
+                                        linear, reference,
+                                        reading_noise(dataset, signals), findings,
+                                        still_joints(dataset))
     return Identification(
         model, covariance, base, linear.x, linear.covariance, structural.rank,
         settings.estimator, in_sample, validation, signals, whole.tilt,
         (*choices, *whole.choices), findings + more, verdict, reasons,
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
-        float(stack.time[selector.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer)
+        float(stack.time[selector.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer,
+        reference, of_description)
 
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
@@ -361,15 +372,17 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
 
 
 def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, linear: LinearFit,
-                estimator: str) -> tuple[Model, FloatArray]:
-    """Model with all parameters, and their covariance."""
+                estimator: str) -> tuple[Model, FloatArray, float]:
+    """Model, covariance of its parameters, and the assumed deviation of the description."""
     products = selector.products(chosen)
     weighted = np.tensordot(chosen.fit.weights, products, 1)
     H, h = weighted[:-1, :-1], weighted[:-1, -1]
     found = fit_consistent(H, h, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT,
                            chosen.fit.x)
+    covariance, described = posterior_covariance(
+        found, H, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT, linear.growth)
     if estimator == 'consistent':
-        return chosen.model, found.covariance
+        return chosen.model, covariance, described
     # The parameters nearest to the description with these base parameters.
     start = np.concatenate([selector.stack.robot.parameters, np.zeros(len(chosen.features))])
     # The difference is assigned to friction and rotors, which the description does not contain.
@@ -378,7 +391,7 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
     B = base.matrix
     back = freedom[:, np.newaxis] * np.linalg.pinv(B * freedom)
     parameters = start + back @ (linear.x - B @ start)
-    return chosen.model.with_parameters(parameters), back @ linear.covariance @ back.T
+    return (chosen.model.with_parameters(parameters), back @ linear.covariance @ back.T, 0.0)
 
 
 def take_back(stack: Stack, always: Sequence[str], families: Mapping[str, tuple[str, ...]]

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError, RobotDynamicsError
+from robot_dynamics.identification.checks.alternatives import LAG_STEP, LONGEST_LAG, common_lag
 from robot_dynamics.identification.dataset.dataset import Dataset, remembered
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.model import Model
@@ -46,8 +47,6 @@ HOPELESS = 0.01
 #: Measured velocities are tried at cut-offs at which differentiated positions have at most this
 #: multiple of the least squared error.
 NEAR = 4.0
-#: Largest plausible lag, s.
-LARGEST_LAG = 0.1
 
 _FAMILY = 'dahl+coulomb'
 _BLOCKS, _PRIOR_WEIGHTS = 12, (10.0,)
@@ -67,6 +66,9 @@ class SignalSelector:
                lag: float | None) -> tuple[SignalSettings, tuple[Choice, ...]]:
         """Signal settings with cut-off, Hz, source of velocities and lag, s; and the reasons."""
         first = cutoff_of(self.dataset) if cutoff is None else cutoff
+        # Efforts that come late are moved before anything else is selected.
+        coarse = common_lag(self.dataset, self.robot) if lag is None else lag
+        given = replace(given, lag=coarse)
         if velocity == 'measured' and not self.dataset.has_velocity:
             raise ParameterError('must not be measured: velocities of the log are not complete',
                                  subject='velocity',
@@ -99,10 +101,12 @@ class SignalSelector:
                 + ', '.join(f'{c.velocity} {c.cutoff:.3g} Hz {np.sqrt(s / min(scores)):.4f}'
                             for c, s in zip(candidates, scores, strict=True))))
         if lag is not None:
-            return replace(best, lag=lag), tuple(choices)
+            return best, tuple(choices)
         if self.dataset.n == 1:
-            # With a single joint, a lag cannot be separated from friction.
-            note = Choice('lag of efforts', '0', 'one joint does not separate lag and friction')
+            # With a single joint, a small lag cannot be separated from friction.
+            note = Choice('lag of efforts', f'{1e3 * coarse:+.0f} ms' if coarse else '0',
+                          'one joint does not separate lag and friction' + (
+                              ' more finely' if coarse else ''))
             return best, (*choices, note)
         best, note = self._with_lag(best)
         return best, (*choices, note)
@@ -174,8 +178,10 @@ class SignalSelector:
         return lags, information, 2.0 * float(information @ lags ** 2) / len(error)
 
     def _with_lag(self, settings: SignalSettings) -> tuple[SignalSettings, Choice]:
-        """Settings with a lag, if the joints agree on one."""
-        none = Choice('lag of efforts', '0', 'no lag common to the joints improves predictions')
+        """Settings with a lag near that of the settings, if the joints agree on one."""
+        none = Choice('lag of efforts', f'{1e3 * settings.lag:+.0f} ms' if settings.lag else '0',
+                      'no lag common to the joints improves predictions' + (
+                          ' further' if settings.lag else ''))
         trial, before = settings, self.score(settings)
         steps: list[float] = []
         for _ in range(_LAG_STEPS):
@@ -195,7 +201,7 @@ class SignalSelector:
                 break
         agree = np.sum(information[np.sign(lags + trial.lag) == np.sign(trial.lag)])
         after = self.score(trial)
-        if abs(trial.lag) > LARGEST_LAG or agree < 0.7 * np.sum(information) \
+        if abs(trial.lag) > LONGEST_LAG + LAG_STEP or agree < 0.7 * np.sum(information) \
                 or not after < (1.0 - LAG_GAIN) * before:
             return settings, none
         return trial, Choice('lag of efforts', f'{1e3 * trial.lag:+.2f} ms',

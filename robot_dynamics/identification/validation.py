@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.errors import Finding, ParameterError, RecordingError
+from robot_dynamics.identification.checks.plausibility import plausibility
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import COULOMB_VELOCITY
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Feature
 from robot_dynamics.identification.outputs import PARAMETERS, RESULT
-from robot_dynamics.identification.plausibility import plausibility
 from robot_dynamics.identification.quality import grade
 from robot_dynamics.identification.result import Residuals
 from robot_dynamics.identification.signals import (

@@ -120,7 +120,8 @@ def identification_page(found: Identification, dataset: Dataset, outputs: Output
                 spectrum_chart(is_wide=False))),
         overview_section('Prediction error of held-out data'),
         page.section(
-            'What was identified', page.key('described', 'identified'), _links(found, outputs),
+            'What was identified', _assumption(found), page.key('described', 'identified'),
+            _links(found, outputs),
             page.details('Every inertial parameter, in kg, kg m and kg m²', page.table(
                 ('parameter', 'described', 'identified', '± one sd', 'identifiable'),
                 [(name, f'{before:.4g}', f'{after:.4g}', f'{found.standard_deviations[name]:.2g}',
@@ -202,6 +203,16 @@ def _story(found: Identification, dataset: Dataset) -> str:
             f'{len(dataset.joint_names)} joints, from {dataset.source}. "Held out" is each half '
             'of the recording, predicted by a fit to the other half, with every choice made '
             'there.')
+
+
+def _assumption(found: Identification) -> str:
+    """What standard deviations of single parameters assume; empty without a prior."""
+    if not found.description_deviation:
+        return ''
+    return ('Standard deviations assume that the description is right within '
+            f'{percent(found.description_deviation)} of each mass (one standard deviation), and '
+            'moments and inertias likewise: the recording alone determines only the combinations '
+            'below.')
 
 
 def _links(found: Identification, outputs: Outputs) -> page.Html:

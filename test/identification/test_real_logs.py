@@ -12,10 +12,10 @@ import pytest
 
 from robot_dynamics.bringup.commands.identify import load_robot
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.checks.plausibility import plausibility
 from robot_dynamics.identification.dataset.bags import read_bag
 from robot_dynamics.identification.dataset.dataset import load_dataset
 from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
-from robot_dynamics.identification.plausibility import plausibility
 from robot_dynamics.identification.signal_selection import compare_velocity
 from robot_dynamics.model.robot import Robot
 

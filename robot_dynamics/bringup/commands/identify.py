@@ -30,7 +30,7 @@ from robot_dynamics.bringup.ros_environment import running_system
 from robot_dynamics.bringup.runner import StopFlag
 from robot_dynamics.bringup.system import DESCRIPTION
 from robot_dynamics.elastic.robot import ElasticRobot
-from robot_dynamics.errors import BringupError, InertiaError, ParameterError
+from robot_dynamics.errors import BringupError, InertiaError, ParameterError, RecordingError
 from robot_dynamics.files import require_replaceable, write_files
 from robot_dynamics.identification.dataset.bags import JointStateCollector
 from robot_dynamics.identification.dataset.dataset import (
@@ -142,7 +142,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--output', type=Path, default=Path('identified'), metavar='DIR',
                         help='folder for the results')
     parser.add_argument('--allow-inconsistent', action='store_true',
-                        help='write a URDF even if a body is physically inconsistent')
+                        help='write a URDF even if the recording contradicts the description '
+                             '(unit, sign, gravity) or a body is physically inconsistent')
 
 
 def run(options: argparse.Namespace) -> int:
@@ -169,7 +170,8 @@ def run(options: argparse.Namespace) -> int:
     print(result.text)
     print(f'\n{options.output / PAGE} ({result.rows:,} rows, {time.perf_counter() - begin:.1f} s)')
     if result.refused is not None:
-        hint = '; or give --allow-inconsistent' if isinstance(result.refused, InertiaError) else ''
+        may = isinstance(result.refused, (InertiaError, RecordingError))
+        hint = '; or give --allow-inconsistent' if may else ''
         print(f'robot-dynamics identify: no URDF was written: {result.refused}{hint}',
               file=sys.stderr)
         return 1

@@ -31,6 +31,9 @@ PARTS_MISSING = 'damaged or missing parts of the recording'
 DAMAGED, INCOMPLETE = 'damaged messages', 'messages without all joints'
 ByteArray = NDArray[np.uint8]
 
+#: Rows of a topic of another arm, relative to the most, and largest difference between positions
+#: of one motion, relative to the largest range.
+OTHER_ARM, SAME_MOTION = 0.1, 0.05
 #: Largest number of layouts in one batch; messages of further ones count as damaged.
 MAX_LAYOUTS = 64
 
@@ -114,7 +117,8 @@ class JointStateCollector:
     def log(self, source: str, dropped: Mapping[str, int] | None = None) -> Log:
         """Log of the topic with most rows of positions and efforts, or RecordingError.
 
-        ``dropped`` counts earlier losses by reason.
+        ``dropped`` counts earlier losses by reason. Topics with the same joints and other motions
+        belong to several arms, of which none is chosen.
         """
         best = max(self._topics, key=lambda name: (self._topics[name].whole,
                                                    self._topics[name].rows), default=None)
@@ -130,12 +134,33 @@ class JointStateCollector:
                        'joints; the log has: '
                        + (', '.join(sorted(self._names)) or 'no joint states'))
         chosen = self._topics[best]
+        arms = [best, *(name for name, topic in self._topics.items()
+                        if topic is not chosen and topic.whole > OTHER_ARM * chosen.whole
+                        and _differ(chosen, topic))]
+        if len(arms) > 1:
+            raise RecordingError('has these joints in other motions on several topics: '
+                                 + ', '.join(sorted(arms)), subject=source,
+                                 remedy='choose one with log.topic in the YAML')
         columns = tuple(np.concatenate(column) for column in zip(*chosen.pieces, strict=True))
         chosen.pieces = [columns]
         stamps, position, velocity, effort = columns
         return Log(self._joints, stamps, position, velocity, effort, {
             **(dropped or {}), DAMAGED: chosen.damaged, INCOMPLETE: chosen.without},
             f'{source}:{best}')
+
+
+def _differ(one: _Topic, other: _Topic) -> bool:
+    """Whether the positions of two topics differ where their stamps overlap."""
+    stamps, position = (np.concatenate([piece[k] for piece in one.pieces]) for k in (0, 1))
+    at, others = (np.concatenate([piece[k] for piece in other.pieces]) for k in (0, 1))
+    both = (at >= stamps.min()) & (at <= stamps.max())
+    if not np.any(both):
+        return True
+    order = np.argsort(stamps, kind='stable')
+    stamps, position = stamps[order], position[order]
+    near = position[np.clip(np.searchsorted(stamps, at[both]), 0, len(stamps) - 1)]
+    error = np.nanmedian(np.abs(others[both] - near), axis=0)
+    return bool(np.any(error > SAME_MOTION * np.nanmax(np.ptp(position, axis=0))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,8 @@ from robot_dynamics.elastic.dynamics import ElasticDynamics
 from robot_dynamics.elastic.friction import StribeckFriction
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import Finding, RecordingError, Severity
+from robot_dynamics.identification.checks.described_efforts import EXPLAINED, scale_findings
+from robot_dynamics.identification.checks.plausibility import driving_finding
 from robot_dynamics.identification.elastic.dataset import ElasticDataset
 from robot_dynamics.identification.elastic.encoders import (
     Encoders,
@@ -25,7 +27,6 @@ from robot_dynamics.identification.elastic.problem import (
 )
 from robot_dynamics.identification.elastic.result import ElasticIdentification
 from robot_dynamics.identification.least_squares import LinearFit
-from robot_dynamics.identification.plausibility import EXPLAINED, driving_finding, scale_findings
 from robot_dynamics.identification.quality import CONDITION, grade
 from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.rigid import RECORDED_TOLERANCE, require_motion

@@ -28,6 +28,7 @@ from robot_dynamics.errors import (
     Finding,
     InertiaError,
     ParameterError,
+    RecordingError,
     RobotDynamicsError,
     Severity,
 )
@@ -45,6 +46,7 @@ from robot_dynamics.identification.outputs import (
     RESULT,
     URDF,
     parameter_file,
+    require_no_errors,
     result_file,
 )
 from robot_dynamics.model.arrays import FloatArray
@@ -88,6 +90,8 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
     refused: RobotDynamicsError | None = None
     findings: tuple[Finding, ...] = ()
     try:
+        if not allow_inconsistent:
+            require_no_errors(found.findings)
         robot, findings = _described(found, *parameters_with_bodies(
             found, only_nearest=allow_inconsistent))
         links = robot.links
@@ -100,7 +104,7 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
         files[ELASTIC_JOINTS] = elastic_joints_yaml(robot).encode()
         files[PARAMETERS] = parameter_file(text, links, {CONTROLLER: {
             'elastic_joints': str(folder.resolve() / ELASTIC_JOINTS)}}).encode()
-    except (InertiaError, ParameterError) as error:
+    except (InertiaError, ParameterError, RecordingError) as error:
         robot, refused = None, error
     files[RESULT] = result_file(_content(found, data, robot, refused))
     return ElasticOutputs(files, robot, findings, refused)

@@ -48,6 +48,19 @@ def test_what_lacks_positions_or_efforts_is_not_taken_for_the_arm():
     assert collector.count == 21
 
 
+def test_two_arms_with_the_same_names():
+    """The topics are listed; a copy of the same states is not another arm."""
+    collector = JointStateCollector(('a', 'b'), {})
+    states = [message(k, position=(np.sin(k), np.cos(k))) for k in range(30)]
+    collector.take('/left/joint_states', states)
+    collector.take('/relayed', states[3:20])
+    assert collector.log('here').source == 'here:/left/joint_states'
+    collector.take('/right/joint_states', [message(k, position=(np.cos(k), np.sin(2 * k)))
+                                           for k in range(20)])
+    with pytest.raises(RecordingError, match=r'/left/joint_states, /right/.*log\.topic'):
+        collector.log('here')
+
+
 def test_no_message_with_all_joints():
     collector = JointStateCollector(('a', 'c'), {})
     with pytest.raises(RecordingError, match='no joint states'):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.checks.plausibility import late_efforts, still_joints
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
-from robot_dynamics.identification.plausibility import late_efforts, still_joints
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import SignalSettings
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.identification.checks.plausibility import plausibility
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.dataset.settings import DatasetSettings
-from robot_dynamics.identification.plausibility import plausibility
 from robot_dynamics.identification.signal_selection import compare_velocity, preferred
 from robot_dynamics.identification.signals import SignalSettings
 
