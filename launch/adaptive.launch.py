@@ -8,7 +8,7 @@ adaptive_controller/reference.
 
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'controller', 'standby', 'rate', 'elastic_joints', 'use_sim_time',
+NAMES = ('robot', 'robot_args', 'controller', 'standby', 'rate', 'elastic_joints', 'use_sim_time',
          'namespace', 'identified')
 
 

@@ -7,8 +7,8 @@ plan:= is a file of robot-dynamics excite. With plant:=none the arm and its driv
 from robot_dynamics.bringup.excitation import EXCITATION_ARGUMENTS, excitation_processes
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'controller', 'plant', 'rate', 'elastic_joints', 'use_sim_time', 'namespace',
-         'seed', 'identified')
+NAMES = ('robot', 'robot_args', 'controller', 'plant', 'rate', 'elastic_joints',
+         'use_sim_time', 'namespace', 'seed', 'identified')
 
 
 def generate_launch_description():

@@ -8,7 +8,7 @@ controller sends commands, so that it does not fall.
 from robot_dynamics.bringup.launching.actions import system_launch
 from robot_dynamics.bringup.launching.gazebo import GAZEBO_ARGUMENTS, gazebo_actions
 
-NAMES = ('robot', 'controller', 'standby', 'rate', 'reference', 'namespace', 'seed',
+NAMES = ('robot', 'robot_args', 'controller', 'standby', 'rate', 'reference', 'namespace', 'seed',
          'identified')
 
 

@@ -10,8 +10,8 @@ adaptive_controller/reference.
 from robot_dynamics.bringup.hardware import HARDWARE_ARGUMENTS, hardware_processes
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'controller', 'standby', 'elastic_joints', 'use_sim_time', 'namespace',
-         'identified')
+NAMES = ('robot', 'robot_args', 'controller', 'standby', 'elastic_joints', 'use_sim_time',
+         'namespace', 'identified')
 
 
 def generate_launch_description():

@@ -6,7 +6,7 @@ Without robot:=, the description is taken from the topic robot_description.
 
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'use_sim_time', 'namespace', 'identified')
+NAMES = ('robot', 'robot_args', 'use_sim_time', 'namespace', 'identified')
 
 
 def generate_launch_description():

@@ -3,8 +3,8 @@
 
 from robot_dynamics.bringup.launching.actions import system_launch
 
-NAMES = ('robot', 'controller', 'standby', 'plant', 'rate', 'elastic_joints', 'reference',
-         'use_sim_time', 'namespace', 'seed', 'identified')
+NAMES = ('robot', 'robot_args', 'controller', 'standby', 'plant', 'rate', 'elastic_joints',
+         'reference', 'use_sim_time', 'namespace', 'seed', 'identified')
 
 
 def generate_launch_description():

@@ -11,6 +11,7 @@ from typing import Any
 from robot_dynamics.bringup.plants import shipped_plants
 from robot_dynamics.bringup.ros_environment import LAST_DOMAIN
 from robot_dynamics.bringup.system import SWITCHABLE, System
+from robot_dynamics.bringup.xacro_args import HELP, add_xacro_args
 from robot_dynamics.errors import BringupError
 from robot_dynamics.nodes.controllers import CONTROLLERS
 
@@ -30,6 +31,7 @@ def _controllers(names: Iterable[str]) -> str:
 #: Arguments of a system, with the names of its fields. The default determines the type.
 ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
     'robot': 'Name of a robot of this package, or path of a URDF, xacro or DH file.',
+    'robot_args': HELP,
     'controller': _controllers(CONTROLLERS),
     'standby': 'Controllers that wait for robot-dynamics switch, separated by commas, of '
                + ', '.join(SWITCHABLE) + '; or all.',
@@ -51,6 +53,7 @@ ARGUMENTS = {name: (getattr(_DEFAULTS, name), text) for name, text in {
 #: Arguments of the demo, which needs a simulated arm and a controller.
 DEMO_SYSTEM = {
     'robot': ARGUMENTS['robot'],
+    'robot_args': ARGUMENTS['robot_args'],
     'controller': (_DEFAULTS.controller, _controllers(
         name for name, row in CONTROLLERS.items() if row.node)),
     'plant': ('loaded', _PLANTS + ', or path of a parameter file.'),
@@ -62,6 +65,9 @@ DEMO_SYSTEM = {
 def add_options(parser: argparse.ArgumentParser, arguments: Arguments) -> None:
     """Add arguments to a command line."""
     for name, (default, text) in arguments.items():
+        if name == 'robot_args':
+            add_xacro_args(parser)
+            continue
         flag = f'--{name.replace("_", "-")}'
         if isinstance(default, bool):
             parser.add_argument(flag, action='store_true', help=text)

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from robot_dynamics.bringup.ros_environment import one_thread
+from robot_dynamics.bringup.xacro_args import add_xacro_args
 from robot_dynamics.errors import RobotDynamicsError
 
 #: Commands with a module of their own, and their line in ``--help``. Only the module of the
@@ -94,6 +95,7 @@ def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentPa
                         help='folder for report.html and report.png')
     report.add_argument('--robot', default='',
                         help='the arm, where the recording has no description of it')
+    add_xacro_args(report)
     report.add_argument('--period', type=float, help='period of the reference, s')
     report.set_defaults(run=_report)
     robots = commands.add_parser('robots', help='list the robots of this package')
@@ -103,6 +105,7 @@ def make_parser(complete: Sequence[str] = tuple(MODULES)) -> argparse.ArgumentPa
         description='Read a URDF, xacro or DH file, print its joints and what is wrong with it. '
                     'Exit status 1 when it cannot be used.')
     check.add_argument('robot', metavar='FILE', help='file, or name of a robot of this package')
+    add_xacro_args(check)
     check.set_defaults(run=_check)
     warmup = commands.add_parser('warmup', help='compile all kernels in advance')
     warmup.set_defaults(run=_warmup)
@@ -113,7 +116,8 @@ def _report(options: argparse.Namespace) -> int:
     from robot_dynamics.bringup.descriptions import load_description
     from robot_dynamics.report.run_page import build_report
     from robot_dynamics.report.summary import table, verdict
-    robot = load_description(options.robot).robot if options.robot else None
+    robot = load_description(options.robot, options.robot_args).robot \
+        if options.robot else None
     report = build_report(options.recording, options.output, robot=robot, period=options.period)
     print(f'{report.controller}: {verdict(report.summary)}\n\n{table(report.summary)}\n\n'
           f'{report.page}\n{report.picture}')
@@ -130,7 +134,7 @@ def _robots(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from robot_dynamics.bringup.descriptions import joint_table, load_description, robot_line
-    robot = load_description(options.robot).robot
+    robot = load_description(options.robot, options.robot_args).robot
     print('\n'.join([robot_line(robot), *joint_table(robot)]))
     for finding in robot.findings:
         print(f'{finding.severity.value}: {finding}')

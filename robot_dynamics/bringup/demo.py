@@ -118,8 +118,8 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str = 'loaded',
-              rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
+def make_plan(*, robot: str = 'arm7', robot_args: str = '', controller: str = 'adaptive',
+              plant: str = 'loaded', rate: float = 500.0, seed: int = 0, seconds: float = 28.0,
               output: Path = OUTPUT, real_time: bool = False) -> Plan:
     """Plan of the demo; raises `BringupError` if it is too short or without motion."""
     if not seconds >= SHORTEST:
@@ -139,33 +139,35 @@ def make_plan(*, robot: str = 'arm7', controller: str = 'adaptive', plant: str =
     learning = {'adapt_after': RAMP + PERIOD} if row.node == find_controller('adaptive').node \
         else {}
     # waitset is the executor with the lowest load, for five processes on two cores.
+    arm = load_description(robot, robot_args).robot
     return Plan(System(
-        robot=robot, controller=controller, plant=plant, rate=rate, seed=seed, spin='waitset',
+        robot=robot, robot_args=robot_args, controller=controller, plant=plant, rate=rate,
+        seed=seed, spin='waitset',
         record=output / 'recording', use_sim_time=not real_time, parameters={
             row.node: {**resumption, **timeouts, **learning},
             # The arm waits where the motion starts.
-            'simulated_arm': {'initial_position': first_pose(robot, seed), 'hold_time': 0.4,
+            'simulated_arm': {'initial_position': first_pose(arm, seed), 'hold_time': 0.4,
                               'release_time': 0.1, **patience},
             'reference': {'trajectory': 'fourier', 'base_frequency': 1 / PERIOD},
-            **({'inverse_dynamics': {'faults.thresholds': lenient_thresholds(robot)}}
+            **({'inverse_dynamics': {'faults.thresholds': lenient_thresholds(arm)}}
                if plant == 'loaded' else {}),
             'recorder': {'progress_period': 1.0},
         }), seconds, output, real_time)
 
 
-def lenient_thresholds(robot: str) -> tuple[float, ...]:
+def lenient_thresholds(robot: Robot) -> tuple[float, ...]:
     """Thresholds for faults of an arm with a wrong model, N m or N.
 
     1.5 times the largest efforts, because two kilograms are nearly the limit of the wrist of a
     Panda.
     """
-    effort = 1.5 * load_description(robot).robot.limits.effort
+    effort = 1.5 * robot.limits.effort
     return tuple(np.where(np.isnan(effort), UNLIMITED, np.minimum(effort, UNLIMITED)).tolist())
 
 
-def first_pose(robot: str, seed: int) -> tuple[float, ...]:
+def first_pose(robot: Robot, seed: int) -> tuple[float, ...]:
     """First pose of the periodic reference, rad or m."""
-    motion = exciting_fourier(load_description(robot).robot, seed, base_frequency=1 / PERIOD)
+    motion = exciting_fourier(robot, seed, base_frequency=1 / PERIOD)
     return tuple(motion.sample(0.0)[0].tolist())
 
 
@@ -190,7 +192,7 @@ def run(options: argparse.Namespace) -> int:
     """
     plan = make_plan(**{name: getattr(options, name)
                         for name in (*DEMO_SYSTEM, *DEMO_ARGUMENTS)})
-    description = load_description(plan.system.robot)
+    description = plan.system.description
     say(f'{description.robot.name}, {description.robot.n} joints, plant {plan.system.plant}, '
         f'controller {plan.system.controller}, {plan.system.rate:g} Hz, seed {plan.system.seed}')
     check_plan(plan)
@@ -216,7 +218,7 @@ def run(options: argparse.Namespace) -> int:
 def check_plan(plan: Plan) -> None:
     """Raise a `RobotDynamicsError` for what is wrong before anything runs."""
     check_output(plan)
-    check_arm(load_description(plan.system.robot).robot)
+    check_arm(plan.system.description.robot)
     make_story(plan)  # of a payload that can be, for example
 
 
@@ -263,8 +265,8 @@ def report_failure(plan: Plan, failure: BringupError, watch: Watch) -> None:
         try:
             page = build_report(plan.recording, plan.output, story=story, period=PERIOD).page
         except RecordingError:  # nothing, or too little
-            robot = load_description(plan.system.robot).robot
-            page = build_failure_report(plan.output, robot.name, story)
+            name = plan.system.description.robot.name
+            page = build_failure_report(plan.output, name, story)
     except RobotDynamicsError as error:  # a full disk, for example
         say(f'no report: {error}')
     else:
@@ -285,7 +287,7 @@ def make_story(plan: Plan, messages: Sequence[str] = (), failure: str = '') -> S
     `messages` are warnings of its nodes; `failure` is why it ended early.
     """
     system = plan.system
-    robot = load_description(system.robot).robot
+    robot = system.description.robot
     plant = system.plant_parameters()
     payload, scale = plant.get('payload_mass', 0.0), plant.get('mass_scale', 1.0)
     differences = []
@@ -452,7 +454,8 @@ def demo_actions(system: System, seconds: str, output: str, real_time: str) -> l
     from launch.event_handlers import OnProcessExit, OnProcessIO
     from launch.events import Shutdown, matches_action
     from launch.events.process import ShutdownProcess
-    plan = make_plan(robot=system.robot, controller=system.controller, plant=system.plant,
+    plan = make_plan(robot=system.robot, robot_args=system.robot_args,
+                     controller=system.controller, plant=system.plant,
                      rate=system.rate, seed=system.seed, seconds=parse_number('seconds', seconds),
                      output=Path(output), real_time=parse_bool('real_time', real_time))
     check_plan(plan)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.bringup.xacro_args import parse_xacro_args
+from robot_dynamics.errors import ModelError
 from robot_dynamics.model.joints import JointType
 from robot_dynamics.model.robot import Robot, prismatic_joints
 from robot_dynamics.model.shipped import resolve_robot
@@ -42,13 +44,15 @@ class Description:
     robot: Robot
 
 
-def load_description(name_or_path: str | Path) -> Description:
+def load_description(name_or_path: str | Path, xacro_args: str = '') -> Description:
     """Read the robot of the option ``--robot``.
 
     Parameters
     ----------
     name_or_path : str or Path
         Name of a shipped robot, or path of a URDF, xacro or DH file.
+    xacro_args : str
+        Values for arguments of a xacro file, as for ``xacro``: ``'name:=ur ur_type:=ur5e'``.
 
     Raises
     ------
@@ -62,11 +66,15 @@ def load_description(name_or_path: str | Path) -> Description:
     ('joint1', 'joint2')
     """
     path = resolve_robot(name_or_path)
+    arguments = parse_xacro_args(xacro_args)
     if path.suffix in DH_SUFFIXES:
+        if arguments:
+            raise ModelError('takes no arguments of xacro', subject=str(path),
+                             remedy='leave them out')
         robot = Robot.from_dh(path)
         return Description(path, robot.to_urdf(), robot)
-    robot = Robot.from_urdf(path)
-    return Description(path, expanded_text(read_source(path)), robot)
+    text = expanded_text(read_source(path, arguments))
+    return Description(path, text, Robot.from_urdf(text.encode()))
 
 
 def robot_line(robot: Robot) -> str:

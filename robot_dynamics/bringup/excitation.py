@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.processes import (
     NodeProcess,
     ParameterValue,
@@ -93,7 +92,7 @@ def excitation_processes(system: System, plan: str, output: str = '', periods: s
     if system.identified:
         files = (path, identified_files(system.identified))
     elif system.robot:
-        parameters['robot_description'] = load_description(system.robot).urdf
+        parameters['robot_description'] = system.description.urdf
     return (*replace(system, reference=NO_REFERENCE).processes(),
             system.node(NODE, parameters, files=files, stop_timeout=20.0))
 

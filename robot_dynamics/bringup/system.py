@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ class System:
         Whether the model torque and its parts are published.
     record : Path or None
         Folder of a recording.
+    robot_args : str
+        Values for arguments of a xacro file: ``'name:=ur ur_type:=ur5e'``.
     spin : str
         Executor of every node: ``'single'``, ``'events'`` or ``'waitset'``.
     parameters : mapping of str to mapping
@@ -132,6 +135,7 @@ class System:
     reference: str = 'fourier'
     inverse_dynamics: bool = True
     record: Path | None = None
+    robot_args: str = ''
     spin: str = 'single'
     parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
@@ -143,6 +147,11 @@ class System:
         if not self.robot and self.plant != NO_PLANT:
             raise BringupError('is empty', subject='robot',
                                remedy='name the robot to simulate')
+
+    @cached_property
+    def description(self) -> Description:
+        """The robot and its URDF; raises a `ModelError` if it cannot be used."""
+        return load_description(self.robot, self.robot_args)
 
     def processes(self) -> tuple[NodeProcess, ...]:
         """Processes of the system, in the order of starting.
@@ -194,7 +203,7 @@ class System:
         path = find_plant(self.plant)
         if path not in shipped_plants().values():
             return {}
-        robot = load_description(self.robot).robot
+        robot = self.description.robot
         return fit_payload(robot, read_plant(path), self._postures(robot))
 
     def _postures(self, robot: Robot) -> FloatArray:
@@ -207,9 +216,8 @@ class System:
     def _robot(self) -> Parameters:
         if not self.robot:
             return {'description_timeout': DESCRIPTION_TIMEOUT}
-        description = load_description(self.robot)
-        description.robot.require_single_coordinates('control')
-        return {'robot_description': description.urdf}
+        self.description.robot.require_single_coordinates('control')
+        return {'robot_description': self.description.urdf}
 
     def _controller(self, name: str, **parameters: ParameterValue) -> NodeProcess:
         row = CONTROLLERS[name]
@@ -255,7 +263,7 @@ class System:
         if self.plant == NO_PLANT and not self.elastic_joints:
             return {}
         source = elastic_joints(self.elastic_joints, self.controller,
-                                load_description(self.robot))
+                                self.description)
         return {'elastic_joints': source} if source else {}
 
     def _timeouts(self) -> Parameters:

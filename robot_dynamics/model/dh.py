@@ -256,6 +256,10 @@ def _joint_kind(row: Fields) -> JointKind:
     """Type of the joint; a row without type is revolute."""
     written = row.text('type', 'revolute')
     kind = _KINDS.get(written.lower())
+    if written.lower() == 'fixed':
+        raise ModelError("must have a joint that moves, got 'fixed'", subject=row.where('type'),
+                         remedy='give the pose of a fixed first row as base of the table, that of '
+                                'a fixed last row as tool, and merge any other into the next row')
     if kind is None:
         raise ModelError(f'must be revolute, continuous or prismatic, got {shown(written)}',
                          subject=row.where('type'), remedy='correct it')

@@ -126,7 +126,8 @@ class Robot(RobotData):
     def from_urdf(cls, source: str | bytes | PathLike[str] | Any, *,
                   joints: Sequence[str] | None = None,
                   locked: Mapping[str, ArrayLike] | None = None, base_link: str | None = None,
-                  gravity: ArrayLike = GRAVITY, floating_base: bool = False) -> Robot:
+                  gravity: ArrayLike = GRAVITY, floating_base: bool = False,
+                  xacro_args: Mapping[str, str] | None = None) -> Robot:
         """Read a robot from a URDF or xacro file.
 
         Links joined by fixed joints are lumped, mimic joints are reduced, and joints that do not
@@ -156,6 +157,8 @@ class Robot(RobotData):
         floating_base : bool
             Whether the base link floats: the joint ``floating_base`` then connects it to a link
             ``world``. It is the first of `joint_names` unless ``joints`` gives an order.
+        xacro_args : mapping of str to str, optional
+            Values for arguments of a xacro file, such as ``{'ur_type': 'ur5e'}``.
 
         Returns
         -------
@@ -181,9 +184,10 @@ class Robot(RobotData):
         >>> Robot.from_urdf('arm7', joints=['joint2', 'joint1']).joint_names
         ('joint2', 'joint1')
         """
-        tree = read_urdf(source)
-        return cls(**robot_fields(tree, joints=joints, locked=locked, base_link=base_link,
-                                  gravity=gravity, floating_base=floating_base))
+        tree, findings = read_urdf(source, xacro_args)
+        return cls(**robot_fields(tree, findings=findings, joints=joints, locked=locked,
+                                  base_link=base_link, gravity=gravity,
+                                  floating_base=floating_base))
 
     @classmethod
     def from_dh(cls, source: str | bytes | PathLike[str] | Mapping[str, Any]) -> Robot:

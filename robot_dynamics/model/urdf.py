@@ -9,12 +9,13 @@ default is assumed.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import ModelError
+from robot_dynamics.errors import Finding, ModelError, Severity
 from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray
 from robot_dynamics.model.description import (
     JointDescription,
@@ -36,14 +37,23 @@ MAX_LINKS = 5_000
 _TENSOR = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 
 
-def read_urdf(source: str | bytes | PathLike[str] | Any) -> RobotTree:
+def read_urdf(source: str | bytes | PathLike[str] | Any,
+              xacro_args: Mapping[str, str] | None = None) -> tuple[RobotTree, list[Finding]]:
     """The links and joints of a URDF or xacro file, its text, or a robot of ``urdf_parser_py``.
 
-    A `ModelError` names the file, link or joint, the problem, and the line.
+    With findings about the text. A `ModelError` names the file, link or joint, the problem, and
+    the line.
     """
     if hasattr(source, 'to_xml_string'):
         source = _text_of_peer(source)
-    return read_tree(parse_source(read_source(source)).root)
+    text = read_source(source, xacro_args)
+    document = parse_source(text)
+    findings = []
+    if document.leftover:
+        findings.append(Finding(
+            Severity.WARNING, text.label, f'still has {document.leftover}, which is ignored: a '
+            'part of the robot may be missing', 'give the output of `xacro FILE`'))
+    return read_tree(document.root), findings
 
 
 def _text_of_peer(robot: Any) -> str:

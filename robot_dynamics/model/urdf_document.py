@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import codecs
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -83,11 +84,18 @@ _OPTIONAL = frozenset(('safety_controller',))
 # Elements of xacro that are definitions and expand to nothing.
 _XACRO_DEFINITIONS = frozenset(('property', 'macro', 'arg'))
 
+# What xacro reports for an argument without a value, and for $(find ...): a package that is not
+# found, no workspace, and no ROS 2.
+_NO_VALUE = re.compile(r'Undefined substitution argument (\S+)')
+_NO_PACKAGE = re.compile(r"package '([^']+)' not found")
+_NO_WORKSPACE = re.compile('AMENT_PREFIX_PATH|ament_index_python')
+
 # The program of the xacro process, with the module path of this process. Output printed by the
 # file goes to stderr, so that stdout contains only the text.
 _EXPANSION = """
 import sys
-path, memory, size, *sys.path = sys.argv[1:]
+path, memory, size, arguments, *sys.path = sys.argv[1:]
+import json
 import os
 try:
     import resource
@@ -98,7 +106,7 @@ text = os.fdopen(os.dup(1), 'w', encoding='utf-8')
 os.dup2(2, 1)
 import xacro
 try:
-    text.write(xacro.process_file(path).toxml()[:int(size) + 1])
+    text.write(xacro.process_file(path, mappings=json.loads(arguments)).toxml()[:int(size) + 1])
     text.close()
 except Exception as error:
     sys.exit(f'{type(error).__name__}: {error}')
@@ -112,6 +120,7 @@ class SourceText:
     text: str  # Decoded, without byte order mark.
     label: str  # Name of the source in messages: its path, or 'robot description'.
     path: Path | None = None  # The file it came from.
+    arguments: Mapping[str, str] = field(default_factory=dict)  # Values for arguments of xacro.
 
 
 @dataclass
@@ -134,14 +143,16 @@ class Document:
 
     root: Element  # The <robot> element.
     leftover: str  # The first expression left for xacro, in words; empty if all is expanded.
+    is_readable: bool = True  # Whether only elements are left that readers of URDF ignore.
 
 
-def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
+def read_source(source: str | bytes | os.PathLike[str],
+                arguments: Mapping[str, str] | None = None) -> SourceText:
     """Text of a description given as a path, text or bytes; raises a `ModelError`.
 
     A string with a ``<`` is the description itself, any other string is a path or the name of a
     robot of this package. Bytes are decoded by their byte order mark, else by the XML declaration,
-    else as UTF-8, independent of the locale.
+    else as UTF-8, independent of the locale. `arguments` are values for arguments of xacro.
     """
     content: str | bytes
     label, path = _TEXT, None
@@ -166,7 +177,7 @@ def read_source(source: str | bytes | os.PathLike[str]) -> SourceText:
                          remedy='check that robot_description was published, and that the file '
                                 'was written to its end')
     text = content if isinstance(content, str) else _decode(content, label)
-    return SourceText(text.lstrip('\ufeff'), label, path)
+    return SourceText(text.lstrip('\ufeff'), label, path, arguments or {})
 
 
 def _decode(content: bytes, label: str) -> str:
@@ -201,26 +212,28 @@ def _encoding_of(content: bytes, label: str) -> str:
 def parse_source(source: SourceText) -> Document:
     """Parse a description; a xacro file is expanded first.
 
-    Raises a `ModelError` for a remaining expression or a failure of xacro.
+    Raises a `ModelError` for a remaining expression or a failure of xacro. Elements of xacro that
+    readers of URDF ignore remain in a text, and in a file that xacro cannot expand.
     """
     return _parse_expanded(source)[0]
 
 
 def expanded_text(source: SourceText) -> str:
     """Text of a description, expanded if it is a xacro file; errors as for `parse_source`."""
-    text = _parse_expanded(source)[1]
-    if '<xacro:' in text and source.path is not None and _has_xacro():
-        # Unused definitions expand to nothing.
-        return _expand(source.path, source.label, 'its definitions')
-    return text
+    return _parse_expanded(source)[1]
 
 
 def _parse_expanded(source: SourceText) -> tuple[Document, str]:
     """The parsed description and the text it was parsed from."""
     document = parse_document(source.text, source.label)
     if not document.leftover:
+        if source.arguments:
+            raise ModelError('takes no arguments of xacro: nothing is left to expand',
+                             subject=source.label, remedy='leave them out')
         return document, source.text
     problem = f'is not expanded: xacro has to replace {document.leftover}'
+    if source.path is None and document.is_readable:
+        return document, source.text
     if source.path is None:
         raise ModelError(problem, subject=source.label,
                          remedy='send the output of `xacro FILE`, or give the path of the file')
@@ -228,9 +241,14 @@ def _parse_expanded(source: SourceText) -> tuple[Document, str]:
         raise ModelError(problem, subject=source.label,
                          remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
                                 'give the output of `xacro FILE`')
-    text = _expand(source.path, source.label, document.leftover)
+    try:
+        text = _expand(source, document.leftover)
+    except ModelError:
+        if document.is_readable and not source.arguments and source.path.suffix != '.xacro':
+            return document, source.text
+        raise
     expanded = parse_document(text, source.label)
-    if expanded.leftover:
+    if expanded.leftover and not expanded.is_readable:
         raise ModelError(f'still has {expanded.leftover} after xacro', subject=source.label,
                          remedy='define the names used there')
     return expanded, text
@@ -244,9 +262,11 @@ def _has_xacro() -> bool:
         return False
 
 
-def _expand(path: Path, label: str, leftover: str) -> str:
+def _expand(source: SourceText, leftover: str) -> str:
     """Text of a file after xacro; output of xacro on stderr becomes part of the error."""
-    order = [str(item) for item in (path, _MEMORY, MAX_BYTES, *sys.path)]
+    label = source.label
+    order = [str(item) for item in (source.path, _MEMORY, MAX_BYTES,
+                                    json.dumps(dict(source.arguments)), *sys.path)]
     try:
         done = subprocess.run([sys.executable, '-c', _EXPANSION, *order], capture_output=True,
                               stdin=subprocess.DEVNULL, timeout=LONGEST_EXPANSION, check=False)
@@ -261,14 +281,30 @@ def _expand(path: Path, label: str, leftover: str) -> str:
     if done.returncode != 0:
         # The error comes last, after output printed by the file.
         reason = ' '.join(done.stderr.decode('utf-8', 'replace').split())
-        raise ModelError(f'cannot be expanded by xacro ({reason[-400:]}), first at {leftover}',
-                         subject=label,
-                         remedy='run `xacro FILE` to see where; defaults of its arguments '
-                                'are used')
+        raise _expansion_error(reason, label, leftover)
     if len(done.stdout) > MAX_BYTES:
         raise ModelError(f'expands to more than {MAX_BYTES // 2**20} MiB', subject=label,
                          remedy='give a URDF that refers to its meshes by file name')
     return done.stdout.decode('utf-8')
+
+
+def _expansion_error(reason: str, label: str, leftover: str) -> ModelError:
+    """Error for a file that xacro rejects for a reason, the text of its exception."""
+    if argument := _NO_VALUE.search(reason):
+        name = argument[1]
+        return ModelError(f'needs a value for its argument {name}, which has no default',
+                          subject=label,
+                          remedy=f"give --xacro-args '{name}:=VALUE' to a command, "
+                                 f"robot_args:='{name}:=VALUE' to a launch file, or the output of "
+                                 f'`xacro FILE {name}:=VALUE`')
+    package = _NO_PACKAGE.search(reason)
+    if package or _NO_WORKSPACE.search(reason):
+        missing = f'the package {package[1]}' if package else 'a ROS 2 package'
+        return ModelError(f'needs {missing}, which is not found, for $(find ...)', subject=label,
+                          remedy='source the workspace that contains it, e.g. `source '
+                                 'install/setup.bash`, or give the output of `xacro FILE`')
+    return ModelError(f'cannot be expanded by xacro ({reason[-400:]}), first at {leftover}',
+                      subject=label, remedy='run `xacro FILE` to see where')
 
 
 def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _KEPT_CHILDREN
@@ -292,7 +328,9 @@ def parse_document(text: str, label: str, kept: Mapping[str, frozenset[str]] = _
                          f'line {error.lineno}, column {error.offset + 1}', subject=label,
                          remedy='correct the XML there; `xmllint --noout` shows the place'
                          ) from error
-    return Document(builder.root, builder.first_use or builder.first_definition)
+    is_readable = not builder.has_expression and any(
+        child.tag == 'joint' for child in builder.root.children)
+    return Document(builder.root, builder.first_use or builder.first_definition, is_readable)
 
 
 class _Builder:
@@ -302,6 +340,8 @@ class _Builder:
         self.root = Element('', {}, 0)
         self.first_use = ''
         self.first_definition = ''
+        #: Whether an attribute of an element that is kept contains an expression of xacro.
+        self.has_expression = False
         self._label = label
         self._kept_children = kept
         self._kept = 0
@@ -381,12 +421,13 @@ class _Builder:
 
     def _note_expressions(self, element: Element, owner: Element | None) -> None:
         """Store the first attribute that still contains an expression of xacro."""
-        if self.first_use or self._macro_depth is not None or element.tag in _OPTIONAL:
+        if self._macro_depth is not None or element.tag in _OPTIONAL:
             return
         for name, value in element.attributes.items():
             if '${' in value or '$(' in value:
                 place = '' if owner is None else \
                     f' of {owner.tag} {owner.attributes.get("name", "")!r}'
-                self.first_use = (f'<{element.tag} {name}="{value[:60]}">{place} in line '
-                                  f'{element.line}')
+                self.has_expression = True
+                self.first_use = self.first_use or (
+                    f'<{element.tag} {name}="{value[:60]}">{place} in line {element.line}')
                 return

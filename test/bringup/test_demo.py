@@ -230,7 +230,7 @@ def test_a_folder_that_nothing_can_be_left_in_is_refused(tmp_path):
     check_output(make_plan(output=tmp_path / 'new' / 'folder'))
     assert list((tmp_path / 'new' / 'folder').iterdir()) == []
     (tmp_path / 'file').write_text('')
-    with pytest.raises(FileError, match='must be a folder, got a file; .*name another place'):
+    with pytest.raises(FileError, match=r'must be a folder, got a file; .*name another place'):
         check_output(make_plan(output=tmp_path / 'file'))
 
 

@@ -571,3 +571,10 @@ def test_a_convention_is_a_function_and_a_row(monkeypatch, kind):
                                rtol=0, atol=1e-15)
     with pytest.raises(ModelError, match="unknown field 'beta'"):
         Robot.from_dh({'convention': 'standard', 'links': rows})
+
+
+def test_a_fixed_row_points_to_base_and_tool():
+    with pytest.raises(ModelError, match=r"must have a joint that moves, got 'fixed'") as caught:
+        Robot.from_dh({'convention': 'standard', 'links': [{'type': 'fixed', 'd': 0.3}, {'a': 1}]})
+    assert 'first row as base of the table' in caught.value.remedy
+    assert 'last row as tool' in caught.value.remedy

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import importlib.util
 import sys
 import time
 
@@ -47,6 +48,64 @@ def test_text_is_never_expanded(arm):
         with pytest.raises(ModelError, match='xacro') as caught:
             Robot.from_urdf(source)
         assert 'path of the file' in caught.value.remedy
+
+
+def test_arguments_of_xacro(arm):
+    assert Robot.from_urdf(arm, xacro_args={'prefix': 'r_'}).joint_names == ('r_upper_joint',)
+
+
+def test_an_argument_without_a_value_is_named_with_what_gives_it(cases):
+    pytest.importorskip('xacro')
+    path = cases / 'xacro_required_arg' / 'arm.urdf.xacro'
+    with pytest.raises(ModelError, match='needs a value for its argument name, which has no def'
+                       ) as caught:
+        Robot.from_urdf(path)
+    assert caught.value.subject == str(path)
+    assert "--xacro-args 'name:=VALUE'" in caught.value.remedy
+    assert '`xacro FILE name:=VALUE`' in caught.value.remedy
+    robot = Robot.from_urdf(path, xacro_args={'name': 'ur', 'reach': '0.5'})
+    assert robot.name == 'ur' and robot.inertial_parameters[0, 1] == 0.5
+
+
+def test_arguments_for_a_urdf_are_refused(tmp_path):
+    path = tmp_path / 'plain.urdf'
+    path.write_text('<robot name="plain"><link name="a"/></robot>', encoding='utf-8')
+    with pytest.raises(ModelError, match='takes no arguments of xacro'):
+        Robot.from_urdf(path, xacro_args={'name': 'ur'})
+
+
+@pytest.mark.parametrize('prefix', ['/nowhere', ''])
+def test_a_package_that_is_not_found_needs_a_workspace(arm, monkeypatch, prefix):
+    monkeypatch.setenv('AMENT_PREFIX_PATH', prefix)
+    arm.write_text(ARM.replace('filename="parts', 'filename="$(find ur_description)/parts'),
+                   encoding='utf-8')
+    with pytest.raises(ModelError, match=r'which is not found, for \$\(find') as caught:
+        Robot.from_urdf(arm)
+    assert 'source the workspace' in caught.value.remedy
+    if prefix and importlib.util.find_spec('ament_index_python'):
+        assert 'the package ur_description' in caught.value.message
+
+
+LEFT = ARM[:ARM.index('  <xacro:arg')] + """<link name="base"/>
+  <link name="tip"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0"
+    izz="0.1"/></inertial></link>
+  <joint name="j" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="5" velocity="2"/></joint>
+  <xacro:gripper/>
+</robot>"""
+
+
+def test_an_element_that_readers_of_urdf_ignore_is_a_finding(tmp_path):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(LEFT, encoding='utf-8')
+    for source in (LEFT, LEFT.encode(), path):
+        (finding,) = Robot.from_urdf(source).findings
+        assert '<xacro:gripper>' in finding.message and 'is ignored' in finding.message
+    # A file for xacro has to be expanded.
+    path = tmp_path / 'arm.urdf.xacro'
+    path.write_text(LEFT, encoding='utf-8')
+    with pytest.raises(ModelError, match='gripper'):
+        Robot.from_urdf(path)
 
 
 def test_reason_of_xacro_is_passed_on(arm, capfd):

@@ -11,7 +11,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from robot_dynamics.bringup.descriptions import DH_SUFFIXES
+from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
+from robot_dynamics.bringup.xacro_args import add_xacro_args
 from robot_dynamics.closed_form.description import Description, describe
 from robot_dynamics.closed_form.quantities import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.recording import Recording
@@ -25,12 +26,12 @@ from robot_dynamics.closed_form.writers import (
 )
 from robot_dynamics.errors import BringupError
 from robot_dynamics.files import require_replaceable, write_file
-from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    add_xacro_args(parser)
     parser.add_argument('robot', metavar='ROBOT',
                         help='name of a robot of this package, or a URDF, xacro or DH file')
     parser.add_argument('--what', choices=QUANTITIES, default='slotine-li', metavar='WHAT',
@@ -60,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         require_replaceable(options.output.parent, (options.output.name,))
     path = resolve_robot(options.robot)
-    source = path if path.suffix in DH_SUFFIXES else Robot.from_urdf(path)
+    source = path if path.suffix in DH_SUFFIXES else \
+        load_description(path, options.robot_args).robot
     description = describe(source, symbolic=options.symbols)
     recording = derive(description, options.what, method=options.method,
                        numeric_parameters=options.numbers)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
 from robot_dynamics.bringup.progress import progress_bar
+from robot_dynamics.bringup.xacro_args import add_xacro_args
 from robot_dynamics.errors import BringupError
 from robot_dynamics.files import require_replaceable
 from robot_dynamics.identification.excitation.design import (
@@ -33,6 +34,7 @@ from robot_dynamics.report.words import columns
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    add_xacro_args(parser)
     default = DesignSettings()
     parser.add_argument('robot', metavar='ROBOT',
                         help='name of a robot of this package, or a URDF, xacro or DH file')
@@ -77,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Design the motion, write the plan and print its properties."""
     require_replaceable(options.output.parent, (options.output.name,))
-    description = load_description(options.robot)
+    description = load_description(options.robot, options.robot_args)
     robot = description.robot
     robot.require_single_coordinates('excitation')
     start = resting_pose(robot, options.start)

@@ -29,6 +29,7 @@ from robot_dynamics.bringup.progress import progress_bar
 from robot_dynamics.bringup.ros_environment import running_system
 from robot_dynamics.bringup.runner import StopFlag
 from robot_dynamics.bringup.system import DESCRIPTION
+from robot_dynamics.bringup.xacro_args import add_xacro_args
 from robot_dynamics.elastic.robot import ElasticRobot
 from robot_dynamics.errors import BringupError, InertiaError, ParameterError, RecordingError
 from robot_dynamics.files import require_replaceable, write_files
@@ -118,6 +119,7 @@ class _Result(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    add_xacro_args(parser)
     parser.add_argument('recordings', nargs='*', type=Path, metavar='RECORDING',
                         help='folder of a rosbag2 recording, an .mcap, .db3, .npz or .json file, '
                              'or a table of text (.csv, .txt, .tsv, .dat); source of the YAML '
@@ -150,7 +152,8 @@ def run(options: argparse.Namespace) -> int:
     """Identify, write the files and print the verdict."""
     begin = time.perf_counter()
     require_replaceable(options.output, FILES if options.live is None else (*FILES, KEPT))
-    inputs = read_inputs(options.recordings, options.robot, options.config, options.data)
+    inputs = read_inputs(options.recordings, options.robot, options.config, options.data,
+                         options.robot_args)
     springs = wanted_joints(inputs.content, options.elastic_joints)
     is_servo = OUTPUT_ERROR in inputs.content
     if is_servo and springs:
@@ -305,7 +308,7 @@ def _identify_elastic(inputs: Inputs, wanted: str, options: argparse.Namespace) 
 
 
 def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | None,
-                data: Path | None = None) -> Inputs:
+                data: Path | None = None, xacro_args: str = '') -> Inputs:
     """Read the inputs of the command line, and missing ones from the YAML.
 
     The YAML has ``robot.urdf`` and ``source``, one recording or a list. Relative paths in it are
@@ -323,12 +326,12 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
         estimate: {friction: auto}
 
     Recordings and robot (a description, or the name of one of this package) replace those of the
-    YAML; ``data`` is a further folder for its paths.
+    YAML; ``data`` is a further folder for its paths. ``xacro_args`` are those of a xacro file.
     """
     settings, content = (DatasetSettings(), {}) if config is None else read_settings(config)
     folders = tuple(folder for folder in (None if config is None else config.parent, data)
                     if folder is not None)
-    description, chosen = load_robot(content, folders, robot)
+    description, chosen = load_robot(content, folders, robot, xacro_args)
     source = content.get('source', [])
     names = [source] if isinstance(source, str) else source
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
@@ -338,8 +341,8 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
     return Inputs(description, chosen, found, settings, content, folders)
 
 
-def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str | None = None
-               ) -> tuple[Description, Robot]:
+def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str | None = None,
+               xacro_args: str = '') -> tuple[Description, Robot]:
     """Description, and the robot with the joints that the content of a YAML names.
 
     `robot` replaces the description of the YAML; relative paths are looked up in `folders`.
@@ -361,7 +364,7 @@ def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str |
     source = str(path) if path.exists() else name
     double = keys.get('second_origin_of')
     if double is None:
-        description = load_description(source)
+        description = load_description(source, xacro_args)
     else:
         text = without_second_origin(read_source(Path(source)).text, str(double))
         description = Description(Path(source), text, Robot.from_urdf(text.encode()))

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from robot_dynamics.bringup.arguments import ARGUMENTS, add_options
-from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.excitation import excitation_processes, run_excitation
 from robot_dynamics.bringup.hardware import (
     HARDWARE_ARGUMENTS,
@@ -96,16 +95,17 @@ def recorded(system: System, folder: str, *, is_excited: bool) -> str:
     """Line that names a recording and the command that evaluates it."""
     command = ['robot-dynamics', 'report', folder]
     if is_excited and system.robot:
-        command = ['robot-dynamics', 'identify', folder, '--robot', system.robot]
+        command = ['robot-dynamics', 'identify', folder, '--robot', system.robot,
+                   *(['--xacro-args', system.robot_args] if system.robot_args else [])]
         if system.elastic_joints or find_controller(system.controller).is_elastic:
             command += ['--elastic-joints', elastic_joints(
-                system.elastic_joints, system.controller, load_description(system.robot))]
+                system.elastic_joints, system.controller, system.description)]
     return f'{folder}  recorded; next: {shlex.join(command)}'
 
 
 def _banner(system: System, environment: Mapping[str, str]) -> str:
     """First line: nodes, ROS domain, and how to stop them."""
-    robot = load_description(system.robot).robot.name if system.robot else 'robot_description'
+    robot = system.description.robot.name if system.robot else 'robot_description'
     standby = f' (standby: {system.standby})' if system.standby else ''
     return (f'{robot}, plant {system.plant}, controller {system.controller}{standby}, '
             f'{system.rate:g} Hz; '

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from robot_dynamics.bringup.commands.identify import PAGE, load_robot
 from robot_dynamics.bringup.descriptions import load_description
+from robot_dynamics.bringup.xacro_args import add_xacro_args
 from robot_dynamics.files import require_replaceable, write_files
 from robot_dynamics.identification.dataset.dataset import joined, load_dataset
 from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
@@ -29,6 +30,7 @@ from robot_dynamics.report.validation import validation_page, validation_text
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    add_xacro_args(parser)
     parser.add_argument('model', metavar='MODEL',
                         help='folder of robot-dynamics identify, a URDF, or the name of a robot '
                              'of this package')
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if Path(options.model).is_dir():
         first = read_identified(Path(options.model))
     else:
-        robot = load_robot(content, (), options.model)[1]
+        robot = load_robot(content, (), options.model, options.robot_args)[1]
         first = Candidate(options.model, described_model(robot))
     robot = first.model.robot
     candidates = [first, *(_candidate(name, robot) for name in options.against)]

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from xml.parsers import expat
 
 import numpy as np
 
-from robot_dynamics.bringup.descriptions import joint_table, load_description, robot_line
+from robot_dynamics.bringup.descriptions import (
+    DH_SUFFIXES,
+    joint_table,
+    load_description,
+    robot_line,
+)
 from robot_dynamics.bringup.doctor.findings import (
     CheckResult,
     HealthReport,
@@ -58,6 +63,8 @@ FARTHEST_TURN, FARTHEST_SLIDE = 8.0 * math.pi, 20.0
 FASTEST_TURN, FASTEST_SLIDE = 40.0, 20.0
 #: Multiples of these, and round numbers, are placeholders for a missing velocity limit.
 _NO_SPEED, _ROUND = 10.0, (100.0, 1000.0, 10_000.0, 100_000.0)
+#: Position limits from here on are placeholders for unlimited joints. rad or m.
+_NO_RANGE = 10_000.0
 #: Shortest length for comparisons. m.
 _LEAST_LENGTH = 0.05
 #: Gravity on earth, and its tolerance. m/s^2.
@@ -76,17 +83,27 @@ _BRISK = 10.0
 _MOST_NUMBERS = 25_000_000
 #: Ratio of an effort limit to the needs of a fast motion above which the limit does not protect.
 _PROTECTS_NOTHING = 20.0
+#: Fields of a DH table for elements of a URDF, longer texts first.
+_FIELDS = {'write <limit effort="..."> into the URDF': 'give effort in limits of the row',
+           'the origin of <inertial> is in metres, in the frame of the link':
+           'com is in metres, in the frame of the row',
+           'give <inertial> its origin': 'give com', 'in its <limit>': 'in limits of its row',
+           'into its <limit>': 'into limits of its row', 'a <limit>': 'limits',
+           '<limit>': 'limits', 'its <inertial>': 'mass, com and inertia',
+           '<inertial>': 'mass, com and inertia', 'in its <dynamics>': 'in its row'}
 #: Largest number of unexpanded xacro expressions that are listed.
 _MOST_LEFTOVERS = 3
 
 
-def check_robot(name_or_path: str) -> HealthReport:
+def check_robot(name_or_path: str, xacro_args: str = '') -> HealthReport:
     """Check a robot description.
 
     Parameters
     ----------
     name_or_path : str
         Name of a shipped robot, or path of a URDF, xacro or DH file.
+    xacro_args : str
+        Values for arguments of a xacro file: ``'name:=ur ur_type:=ur5e'``.
 
     See Also
     --------
@@ -100,7 +117,7 @@ def check_robot(name_or_path: str) -> HealthReport:
     ('planar_2r: 2 joints, 6.5 kg moving', 0)
     """
     try:
-        description = load_description(name_or_path)
+        description = load_description(name_or_path, xacro_args)
     except RobotDynamicsError as refusal:
         return HealthReport(f'{name_or_path} cannot be used', (
             Section('description', (from_error(refusal, name_or_path),)),))
@@ -113,7 +130,20 @@ def check_robot(name_or_path: str) -> HealthReport:
     else:
         sections += [Section('limits', tuple(check_limits(robot))),
                      Section('control', (*check_weight(robot), *check_default_controller(robot)))]
+    if description.path.suffix in DH_SUFFIXES:
+        sections = [for_table(section) for section in sections]
     return HealthReport(robot_line(robot), tuple(sections), joint_table(robot))
+
+
+def for_table(section: Section) -> Section:
+    """Section with remedies for a DH table, in which elements of a URDF are fields."""
+    def translated(remedy: str) -> str:
+        for element, field in _FIELDS.items():
+            remedy = remedy.replace(element, field)
+        return remedy
+
+    return replace(section, results=tuple(
+        replace(result, remedy=translated(result.remedy)) for result in section.results))
 
 
 @collected
@@ -226,7 +256,7 @@ def _check_size(robot: Robot, total: float, length: float) -> Iterator[CheckResu
                       'lengths are in metres: check them')
     density = total / max(length, _LEAST_LENGTH)**3
     text = f'moves {total:.3g} kg within a reach of {length:.3g} m'
-    if density > DENSEST:
+    if density > DENSEST and length >= SHORTEST_REACH:
         yield warning(robot.name, text, 'masses are in kilograms: were they written in grams?')
     if density < THINNEST and length <= LONGEST_REACH:
         yield warning(robot.name, text, 'masses are in kilograms: were they written in tonnes, '
@@ -332,7 +362,11 @@ def _check_limit_units(robot: Robot) -> Iterator[CheckResult]:
         far, fast, unit, other = \
             (FARTHEST_SLIDE, FASTEST_SLIDE, 'm', 'millimetres') if is_prismatic else \
             (FARTHEST_TURN, FASTEST_TURN, 'rad', 'degrees')
-        if any(abs(end) > far for end in (lower, upper) if math.isfinite(end)):
+        farthest = max((abs(end) for end in (lower, upper) if math.isfinite(end)), default=0.0)
+        if farthest >= _NO_RANGE:
+            yield note(name, f'moves from {lower:g} to {upper:g} {unit}, which limits nothing',
+                       'give the range of the real joint, if it has one')
+        elif farthest > far:
             yield warning(name, f'moves from {lower:g} to {upper:g} {unit}',
                           f'limits are in {unit}: were they written in {other}?')
         if speed > _NO_SPEED * fast or speed in _ROUND:
@@ -413,12 +447,20 @@ def _check_motion(robot: Robot, needs: EffortNeeds) -> Iterator[CheckResult]:
     """Check the effort left for friction, motion and feedback."""
     names, limits = robot.joint_names, robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 0.0)
-    for k in np.flatnonzero(robot.friction + robot.damping * speed > limits.effort):
+    units = effort_units(robot)
+    for k in np.flatnonzero(robot.friction > TIRING * limits.effort):
+        make, result = (error, 'it cannot move') if robot.friction[k] >= limits.effort[k] else (
+            warning, 'little is left for motion')
+        yield make(names[k], f'has a dry friction of {robot.friction[k]:.3g} {units[k]} and an '
+                   f'effort limit of {limits.effort[k]:.3g}: {result}',
+                   'check friction in its <dynamics>, and its effort limit')
+    fast = robot.friction + robot.damping * speed > limits.effort
+    for k in np.flatnonzero(fast & (robot.friction <= TIRING * limits.effort)):
         yield warning(names[k], 'has friction at full speed above its effort limit',
                       'check damping and friction in its <dynamics>, and its velocity limit')
     known = np.isfinite(limits.effort)
     gains = FeedbackGains()
-    spare = limits.effort - needs.holding
+    spare = limits.effort - needs.holding - robot.friction
     for k in np.flatnonzero(known & (spare > 0.0) & (needs.inertia > 0.0)):
         acceleration = spare[k] / needs.inertia[k]
         if acceleration < SLUGGISH:

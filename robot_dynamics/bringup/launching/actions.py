@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from robot_dynamics.bringup.arguments import ARGUMENTS, Arguments, launch_text, system_from_texts
-from robot_dynamics.bringup.descriptions import load_description
 from robot_dynamics.bringup.plants import NO_PLANT
 from robot_dynamics.bringup.processes import NodeProcess, enclave_arguments, starter_environment
 from robot_dynamics.bringup.ros_environment import is_secure, launch_environment
@@ -80,7 +79,7 @@ def state_publisher(system: System) -> list[Any]:
             or find_package('robot_state_publisher') is None:
         return []
     from launch_ros.actions import Node
-    urdf = load_description(system.robot).urdf
+    urdf = system.description.urdf
     return [Node(package='robot_state_publisher', executable='robot_state_publisher',
                  namespace=system.namespace, parameters=[{
                      'robot_description': launch_value(urdf),

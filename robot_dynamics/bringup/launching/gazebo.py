@@ -23,7 +23,7 @@ import numpy as np
 import yaml
 
 from robot_dynamics.bringup.arguments import parse_bool, parse_number
-from robot_dynamics.bringup.descriptions import Description, load_description
+from robot_dynamics.bringup.descriptions import Description
 from robot_dynamics.bringup.hardware import hardware_processes
 from robot_dynamics.bringup.launching.actions import (
     find_package,
@@ -93,7 +93,7 @@ def gazebo_actions(system: System, hardware: str, world: str, headless: str, hei
     require_packages((*_PACKAGES, simulator.package), 'gazebo.launch.py')
     windowless = parse_bool('headless', headless)
     lifted = parse_number('height', height)
-    description = load_description(system.robot)
+    description = system.description
     namespace = system.namespace.strip('/')
     manager = f'/{namespace}/controller_manager' if namespace else '/controller_manager'
     controllers = _write(controllers_yaml(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A robot description: text, masses, gravity and limits."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,6 +208,14 @@ def test_equal_results_of_several_links_are_merged(robot):
     assert len(found) == 1 and found[0].subject == 'arm7'
 
 
+def test_masses_are_not_guessed_without_a_reach():
+    text = load_description('planar_2r').urdf
+    robot = Robot.from_urdf(re.sub(r'xyz="[^"]*"', 'xyz="0 0 1e-9"', text.replace(
+        '<axis xyz="0 0 1"/>', '<axis  XYZ/>')).replace('<axis  XYZ/>', '<axis xyz="0 0 1"/>'))
+    assert reach(robot) < 1e-6
+    assert not any('grams' in text for text in messages(check_masses(robot)))
+
+
 def test_lengths_in_millimetres(robot):
     (found,) = messages(check_masses(in_millimetres(robot)))
     assert 'were they written in millimetres?' in found
@@ -273,6 +282,25 @@ def test_millimetres():
     (result,) = check_limits(with_limits(robot, upper=upper))
     assert result.subject == 'joint2'
     assert 'were they written in millimetres?' in result.remedy
+
+
+@pytest.mark.parametrize('name', ['arm7', 'rpr'])
+def test_positions_that_stand_for_no_limit(name):
+    robot = load_description(name).robot
+    result, *_ = check_limits(with_limits(robot, lower=-1e4, upper=1e4))
+    assert result.level is Level.NOTE
+    assert 'moves from -10000 to 10000' in result.message
+    assert 'which limits nothing' in result.message
+
+
+def test_a_dh_table_is_not_asked_for_elements_of_a_urdf(tmp_path):
+    path = tmp_path / 'arm.yaml'
+    path.write_text('convention: standard\nlinks:\n'
+                    '- {a: 0.3, alpha: 0, d: 0, mass: 2.0, com: [-0.1, 0, 0]}\n'
+                    '- {a: 0.2, alpha: 0, d: 0}\n')
+    remedies = ' '.join(result.remedy for result in check_robot(str(path)).results)
+    assert 'limits' in remedies and 'mass, com and inertia' in remedies
+    assert '<' not in remedies and 'URDF' not in remedies
 
 
 @pytest.mark.parametrize('speed', [100.0, 1000.0, 1e4, 5e5])
@@ -342,6 +370,22 @@ def test_friction_that_eats_the_effort(robot, strength):
              if result.level is Level.WARNING]
     assert [result.subject for result in found] == [', '.join(robot.joint_names)]
     assert 'friction at full speed' in found[0].message
+
+
+@pytest.mark.parametrize(('share', 'level', 'words'), [
+    (1.0, Level.ERROR, 'it cannot move'), (0.97, Level.WARNING, 'little is left for motion')])
+def test_dry_friction_that_takes_the_effort_limit(robot, strength, share, level, words):
+    stiff = replace(robot, friction=share * robot.limits.effort)
+    found = [result for result in check_strength(stiff, strength)
+             if result.level >= Level.WARNING]
+    assert {result.level for result in found} == {level}
+    assert all('has a dry friction of' in result.message and words in result.message
+               for result in found)
+
+
+def test_the_case_of_friction_that_equals_the_effort_limit(cases):
+    report = check_robot(str(cases / 'doctor_friction_equals_effort' / 'arm.urdf'))
+    assert levels(report) == {(Level.ERROR, 'shoulder'), (Level.ERROR, 'elbow')}
 
 
 def test_limits_that_protect_nothing(robot, strength):
