@@ -83,7 +83,7 @@ setup(
             'hypothesis>=6',
             'pin>=3', 'example-robot-data>=4', 'urdf-parser-py>=0.0.4',
             'ruff>=0.5', 'mypy>=1.10', 'types-PyYAML', 'colcon-common-extensions>=0.3',
-            'sphinx>=7.2', 'numpydoc>=1.6', 'distributed>=2023.1',
+            'sphinx>=7.2', 'numpydoc>=1.6', 'myst-parser>=4', 'distributed>=2023.1',
         ],
     },
     zip_safe=False,

@@ -27,7 +27,7 @@ ROSDEP_KEYS = {
     'pin': None,
     'example-robot-data': None, 'ruff': None, 'colcon-common-extensions': None,
     'mypy': None, 'types-PyYAML': None, 'sphinx': None, 'numpydoc': None,
-    'distributed': None,
+    'myst-parser': None, 'distributed': None,
 }
 #: In package.xml only: tools of ROS 2 that wheels do not exist for.
 ROS_TOOLS = {'launch', 'launch_ros', 'ros2launch', 'launch_pytest'}
