@@ -24,6 +24,9 @@ HEAD = """\
 
 Each script of [examples/](../examples) shows one task, and runs in some seconds without ROS 2.
 `python docs/make_examples.py all` makes this page and its pictures.
+
+Two notebooks go further: [identification of a UR5](../examples/identification_ur5.ipynb) and
+[adaptive control](../examples/adaptive_control.ipynb).
 """
 
 

@@ -101,13 +101,11 @@ class Reader:
 def reader(tmp_path):
     """A reader with the commands of this package, and an arm as their own."""
     (tmp_path / 'bin').mkdir()
-    for name, arguments in (('bin/robot-dynamics', ''), ('demo', ' demo')):
+    for name, arguments in (('bin/python', ''), ('demo', '-m robot_dynamics.bringup.cli demo'),
+                            ('bin/robot-dynamics', '-m robot_dynamics.bringup.cli')):
         script = tmp_path / name
-        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} '
-                          f'-m robot_dynamics.bringup.cli{arguments} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {arguments} "$@"\n')
         script.chmod(0o755)
-    # What `python` and `.venv` are for a reader.
-    (tmp_path / 'bin' / 'python').symlink_to(sys.executable)
     (tmp_path / '.venv').mkdir()
     (tmp_path / '.venv' / 'bin').symlink_to(tmp_path / 'bin')
     for name in ('arm.urdf', 'your_arm.urdf'):
