@@ -86,3 +86,18 @@ def test_stated_deviations_are_honest(name, runs):
     assert np.mean(np.abs(z) <= 3.0) >= 0.98
     # Neither much too narrow nor much too wide.
     assert 0.7 < np.sqrt(np.mean(z ** 2)) < 1.3
+
+
+def test_deviations_of_single_parameters_include_the_description():
+    """Masses that are 20 % off where the recording determines combinations only."""
+    arm = Moved('rpr', 20.0, 200.0)
+    z = []
+    for seed in range(4):
+        found = arm.found(3.0, seed)
+        truth = np.concatenate([arm.robot.parameters, [
+            FRICTION.get(feature.term, 0.0) for feature in found.model.features]])
+        z.append((found.model.parameters - truth) / np.sqrt(np.diag(found.covariance)))
+        assert found.description_deviation == pytest.approx(0.3, abs=0.1)
+    z = np.concatenate(z)
+    assert np.mean(np.abs(z) <= 3.0) >= 0.98
+    assert np.sqrt(np.mean(z ** 2)) > 0.4

@@ -34,6 +34,8 @@ MANY, ALIKE, COMMON_UNIT = 3, 0.1, 2.0
 NO_GRAVITY = 0.15
 #: Gravity is visible if its part beside other columns is this multiple of the remaining errors.
 VISIBLE = 2.0
+#: Gravity below this multiple of the remaining errors is not in the efforts.
+HIDDEN = 0.5
 
 _UNITS = ('set effort.kind with torque_constant and gear_ratio; if efforts are N m, correct the '
           'masses of the description first')
@@ -122,8 +124,10 @@ def _gravity_share(falling: FloatArray, swinging: FloatArray, rest: FloatArray,
         return 1.0
     friction = _fit(rest, effort)
     shares = abs(whole[0][:2])
-    is_swinging = friction is not None and own[1] - friction[1] >= OF_BODIES
-    return float(shares[0] / min(shares[1], 1.0) if is_swinging else shares[0])
+    if friction is not None and own[1] - friction[1] >= OF_BODIES:
+        return float(shares[0] / min(shares[1], 1.0))
+    # Without inertial efforts, a small gravity may be one in another unit.
+    return float(shares[0]) if shares[0] * beside < HIDDEN * errors else 1.0
 
 
 def _fit(A: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
