@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recordings that are predicted well by a model that must not be used."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.checks.plausibility import late_efforts, still_joints
+from robot_dynamics.errors import RecordingError, Severity
+from robot_dynamics.identification.checks.plausibility import (
+    late_efforts,
+    plausibility,
+    still_joints,
+)
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
+from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.signals import SignalSettings
 
@@ -63,6 +70,29 @@ def test_clocks_that_are_apart_are_told_of():
     later, = late_efforts(SignalSettings(8.0, lag=0.05))
     sooner, = late_efforts(SignalSettings(8.0, lag=-0.05))
     assert '50 ms after' in later.message and '50 ms before' in sooner.message
+
+
+@pytest.mark.parametrize('lag', [0.2, -0.3])
+def test_efforts_that_come_late_are_moved_and_named(three, motion, lag):
+    t, q, v, a = motion
+    late = np.stack([np.interp(t - lag, t, one) for one in three.efforts(q, v, a).T], axis=1)
+    found = identify(dataset_from_arrays(three.robot, t, q, late), three.robot,
+                     replace(PLAIN, lag=None))
+    assert found.signals.lag == pytest.approx(lag, abs=0.005)
+    assert found.verdict == 'good'
+    words = f'comes {1000 * abs(found.signals.lag):.0f} ms {"after" if lag > 0 else "before"}'
+    assert any(words in one.message for one in found.findings)
+
+
+def test_a_sign_that_was_given_wrong(three, motion):
+    """The remedy holds for a sign of 1 and for one of -1."""
+    t, q, v, a = motion
+    settings = DatasetSettings(sign=[1.0, -1.0, 1.0])
+    dataset = dataset_from_arrays(three.robot, t, q, three.efforts(q, v, a), settings=settings)
+    errors = [one for one in plausibility(dataset, three.robot)
+              if one.severity is Severity.ERROR]
+    assert [(one.subject, one.remedy) for one in errors] == [
+        ('j2', 'multiply its effort.sign by -1')]
 
 
 def test_times_in_the_wrong_unit_are_too_short(three, motion):
