@@ -6,11 +6,16 @@ and the reason for each dependency in ``docs/dependencies.md``.
 """
 
 import runpy
+import sys
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 package_name = 'robot_dynamics'
+
+#: Whether pip or uv builds a wheel. Its entry points go to the PATH, where names like
+#: ``reference`` belong to others; nodes are then run by ``python -m robot_dynamics.nodes.<node>``.
+is_wheel = 'setuptools.build_meta' in sys.modules
 
 
 def files(folder: str, pattern: str = '*') -> list[str]:
@@ -37,6 +42,7 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),
+        *([] if is_wheel else [('bin', ['resource/robot-dynamics'])]),
         (f'share/{package_name}/launch', files('launch', '*.launch.py')),
         (f'share/{package_name}/config', files('config')),
         (f'share/{package_name}/config/dds', files('config/dds')),
@@ -93,11 +99,25 @@ setup(
     maintainer_email='robot-dynamics-maintainers@example.com',
     description='Robot dynamics in regressor form for torque control and identification with '
                 'ROS 2',
+    long_description=Path('README.md').read_text(encoding='utf-8')
+    if Path('README.md').is_file() else '',
+    long_description_content_type='text/markdown',
     license='Apache-2.0',
+    license_files=['LICENSE'],
+    keywords=['robotics', 'dynamics', 'adaptive control', 'identification', 'ROS 2'],
+    classifiers=[
+        'Development Status :: 4 - Beta',
+        'Intended Audience :: Science/Research',
+        'Operating System :: POSIX :: Linux',
+        'Programming Language :: Python :: 3',
+        *(f'Programming Language :: Python :: 3.{minor}' for minor in range(10, 14)),
+        'Topic :: Scientific/Engineering',
+        'Typing :: Typed',
+    ],
     entry_points={
         'console_scripts': [
             'robot-dynamics = robot_dynamics.bringup.cli:main',
-            *executables(),
+            *([] if is_wheel else executables()),
         ],
     },
 )

@@ -61,6 +61,16 @@ def test_executables_are_where_ros2_run_looks(workspace):
 
 
 @pytest.mark.slow
+def test_the_command_is_on_the_path_and_nodes_are_not(workspace):
+    done = run_sourced(workspace, 'command -v robot-dynamics && robot-dynamics robots')
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(str(workspace / 'install' / 'robot_dynamics' / 'bin'))
+    assert 'arm7                     7 joints' in done.stdout
+    assert [path.name for path in (workspace / 'install/robot_dynamics/bin').iterdir()] == [
+        'robot-dynamics']
+
+
+@pytest.mark.slow
 def test_the_installation_finds_its_own_robots(workspace):
     done = run_sourced(workspace, '$COLCON_PREFIX_PATH/robot_dynamics/lib/robot_dynamics/'
                                   'robot-dynamics robots')

@@ -39,3 +39,14 @@ def test_tests_of_missing_packages_skip():
     assert ' error' not in done.stdout.splitlines()[-1]
     assert 'needs the package pinocchio' in done.stdout
     assert 'test_rooms.py' in done.stdout and 'test_against_pinocchio.py::' not in done.stdout
+
+
+def test_a_node_without_ros_says_so_in_one_sentence(tmp_path):
+    (tmp_path / 'sitecustomize.py').write_text("import sys\nsys.modules['rclpy'] = None\n")
+    path = os.pathsep.join((str(tmp_path), str(REPOSITORY)))
+    done = subprocess.run([sys.executable, '-m', 'robot_dynamics.nodes.reference', '--help'],
+                          env={**os.environ, 'PYTHONPATH': path}, capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith('rclpy is not installed for this Python; source the setup.bash')
+    assert done.stderr.count('\n') == 1

@@ -22,8 +22,8 @@ ROSDEP_KEYS = {
     'PyYAML': 'python3-yaml', 'urdf-parser-py': 'urdfdom_py', 'xacro': 'xacro',
     'matplotlib': 'python3-matplotlib', 'sympy': 'python3-sympy',
     'hypothesis': 'python3-hypothesis', 'pytest': 'python3-pytest', 'setuptools': None,
-    'mujoco': None, 'rosbags': None, 'pytest-timeout': None, 'pytest-xdist': None,
-    'pytest-rerunfailures': None,
+    'mujoco': 'python3-mujoco-pip', 'rosbags': 'python3-rosbags-pip',
+    'pytest-timeout': None, 'pytest-xdist': None, 'pytest-rerunfailures': None,
     'pin': None,
     'example-robot-data': None, 'ruff': None, 'colcon-common-extensions': None,
     'mypy': None, 'types-PyYAML': None, 'sphinx': None, 'numpydoc': None,
@@ -101,6 +101,24 @@ def test_entry_points_can_be_called(setup_arguments):
     for script in scripts:
         module, _, function = script.partition('=')[2].strip().partition(':')
         assert callable(getattr(importlib.import_module(module), function)), script
+
+
+def test_a_wheel_puts_only_the_command_on_the_path(tmp_path):
+    path = tmp_path / 'out'
+    script = ('import setuptools.build_meta, sys, runpy\n'
+              f'setuptools.setup = lambda **kw: open({str(path)!r}, "w").write(repr(kw))\n'
+              'runpy.run_path("setup.py")\n')
+    subprocess.run([sys.executable, '-c', script], check=True, cwd=ROOT)
+    arguments = ast.literal_eval(path.read_text())
+    assert arguments['entry_points']['console_scripts'] == [
+        'robot-dynamics = robot_dynamics.bringup.cli:main']
+    assert 'bin' not in dict(arguments['data_files'])
+
+
+def test_the_citation_has_the_version(setup_arguments):
+    text = (ROOT / 'CITATION.cff').read_text()
+    assert f'version: {setup_arguments["version"]}\n' in text
+    assert f'license: {setup_arguments["license"]}\n' in text
 
 
 def test_every_node_has_an_entry_point(setup_arguments):

@@ -39,7 +39,6 @@ from robot_dynamics.bringup.progress import (
     parse_progress,
     progress_line,
 )
-from robot_dynamics.bringup.ros_environment import require_ros
 from robot_dynamics.bringup.runner import Line, end_message, run_until_stopped
 from robot_dynamics.bringup.system import System, find_controller
 from robot_dynamics.bringup.warmup import warm_up
@@ -54,6 +53,7 @@ from robot_dynamics.errors import (
 from robot_dynamics.files import require_own_folder, require_replaceable
 from robot_dynamics.model.modify import with_payload, with_scaled_masses
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes import require_ros
 from robot_dynamics.report.run_page import (
     PAGE,
     PICTURE,

@@ -11,7 +11,6 @@ of domain ``d`` listens at UDP port ``7400 + 250 d + 10 + 2 p``.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import random
 import socket
@@ -21,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robot_dynamics.errors import BringupError
+from robot_dynamics.nodes import require_ros
 from robot_dynamics.nodes.ros.transports import (
     REACH,
     overridden,
@@ -48,14 +48,6 @@ _MARK = _DOMAIN_PORTS - 1
 #: Reservations of this process. The oldest is released after many newer ones, when its
 #: participants have bound their ports.
 _marks: deque[socket.socket] = deque(maxlen=16)
-
-
-def require_ros() -> None:
-    """Raise `BringupError` if this Python has no ROS 2, instead of an error from every node."""
-    if importlib.util.find_spec('rclpy') is None:
-        raise BringupError('is not installed for this Python', subject='rclpy',
-                           remedy='source the setup.bash of ROS 2, use ./demo, which installs '
-                                  "what it needs, or pip install '.[ros,sim,record,report]'")
 
 
 def private_domain() -> int:

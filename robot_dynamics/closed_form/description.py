@@ -8,6 +8,7 @@ once for each symbol.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from robot_dynamics.errors import ModelError
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.dh_fields import read_table
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.rotation import rotation_from_rpy, rpy_from_rotation
 
 #: Group of the symbols of lengths and gravity.
 CONSTANTS = 'constants'
@@ -32,6 +34,10 @@ _SYMBOL = re.compile(r'([+-]?)([A-Za-z][A-Za-z0-9]*)')
 # Names of numbers that look like symbols.
 _NUMBERS = ('inf', 'infinity', 'nan')
 _LENGTHS = ('a', 'd')
+
+#: Angles of a URDF are rounded to multiples of the step that are nearer than the first value.
+#: Those nearer than the last one are exact up to the rounding of floating point. rad
+ANGLE_ROUNDING, _STEP, _EXACT_ANGLE = 1e-9, math.pi / 12, 1e-14
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Description:
     base: Geometry  # With 0 for each symbol.
     units: dict[str, Geometry]  # With 1 for that symbol, 0 for the others.
     values: dict[str, float | None]  # What symbols stand for, m or m/s^2; None if unknown.
+    turned: float = 0.0  # Largest angle by which a rotation was rounded, rad.
 
     def on(self, tape: Tape) -> Geometry:
         """The geometry with its symbols on a tape."""
@@ -95,10 +102,11 @@ def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
     {'p2x': 0.45, 'g': 9.81}
     """
     if isinstance(source, Robot):
-        base = numeric_geometry(source)
+        placements, turned = _rounded(source.placements)
+        base = numeric_geometry(replace(source, placements=placements))
         base, units, known = _separated(base) if symbolic else (base, {}, {})
         return Description(source.name, source.body_names, source.joint_names,
-                           np.array(source.inertial_parameters), base, units, known)
+                           np.array(source.inertial_parameters), base, units, known, turned)
     table, _ = read_table(source)
     table, values = _with_symbols(table, symbolic)
     robot = Robot.from_dh(_with_numbers(table, None))
@@ -107,6 +115,31 @@ def describe(source: Robot | str | bytes | Path | Mapping[str, Any], *,
         numeric_geometry(robot),
         {name: numeric_geometry(Robot.from_dh(_with_numbers(table, name))) for name in values},
         values)
+
+
+def rotations_note(description: Description) -> list[str]:
+    """A line about rounded rotations, if there are any."""
+    if not description.turned:
+        return []
+    return [f'rotations within {ANGLE_ROUNDING:g} rad of multiples of 15 degrees are rounded to '
+            f'them, by up to {description.turned:.1g} rad']
+
+
+def _rounded(placements: FloatArray) -> tuple[FloatArray, float]:
+    """Poses (nb, 4, 4) with rounded roll, pitch and yaw, and the largest change of these, rad.
+
+    Descriptions give right angles by 8 or 10 digits, which would be a term in every formula.
+    """
+    rounded, turned = np.array(placements), 0.0
+    for pose in rounded:
+        angles = rpy_from_rotation(pose[:3, :3])
+        nearest = _STEP * np.round(angles / _STEP)
+        change = np.abs(angles - nearest)
+        is_near = (change <= ANGLE_ROUNDING) & (change > _EXACT_ANGLE)
+        if is_near.any():
+            pose[:3, :3] = rotation_from_rpy(np.where(is_near, nearest, angles))
+            turned = max(turned, float(change[is_near].max()))
+    return rounded, turned
 
 
 @dataclass(frozen=True)

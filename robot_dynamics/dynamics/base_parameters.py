@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from robot_dynamics.dynamics.equations import Dynamics
 from robot_dynamics.errors import DimensionError, ParameterError, shown
 from robot_dynamics.model.arrays import FloatArray, IntArray, real_array
+from robot_dynamics.model.inertia import PARAMETER_SUFFIXES
 
 #: Classes of parameters.
 UNIDENTIFIABLE, COMBINED, INDEPENDENT = 'unidentifiable', 'combined', 'independent'
@@ -69,6 +70,20 @@ class BaseParameters:
     def rank(self) -> int:
         """Number of base parameters."""
         return len(self.independent)
+
+    @property
+    def kinds(self) -> str:
+        """Numbers of base parameters by kind: ``'7 inertial, 4 of friction and rotors'``."""
+        inertial = sum(self.names[k].rpartition('/')[2] in PARAMETER_SUFFIXES
+                       for k in self.independent)
+        others = self.rank - inertial
+        return f'{inertial} inertial' + (f', {others} of friction and rotors' if others else '')
+
+    def __str__(self) -> str:
+        width = len(str(self.rank))
+        return '\n'.join([f'{self.rank} base parameters: {self.kinds}; condition number '
+                          f'{self.condition:.3g}',
+                          *(f'{k + 1:{width}}  {name}' for k, name in enumerate(self.base_names))])
 
     @property
     def matrix(self) -> FloatArray:

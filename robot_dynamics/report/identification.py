@@ -182,7 +182,7 @@ def summary_text(found: Identification) -> str:
     """Verdict, errors of the joints and warnings, for a terminal."""
     lines = [verdict_sentence(found), '', *prediction_lines(
         'joint', _joints(found), found.validation, found.in_sample)]
-    lines += ['', f'{found.base.rank} base parameters, condition number '
+    lines += ['', f'{found.base.rank} base parameters: {found.base.kinds}; condition number '
                   f'{found.base.condition:.3g}', *found.verdict_reasons[1:]]
     lines += [f'missing: {short(", ".join(one.parameters))}; to determine it, {one.motion}'
               for one in found.missing]

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.closed_form.description import describe
+from robot_dynamics.closed_form.description import describe, rotations_note
 from robot_dynamics.closed_form.quantities import derive
 from robot_dynamics.errors import ModelError
 from robot_dynamics.model.robot import Robot
@@ -73,3 +73,24 @@ def test_what_is_no_length_stays_what_the_reader_of_tables_says():
     with pytest.raises(ModelError, match='link1/a'):
         describe({'convention': 'standard', 'links': [{'a': 10**400, 'alpha': 0, 'd': 0}]},
                  symbolic=True)
+
+
+TURNED = """<robot name="r"><link name="base"/>
+<link name="a"><inertial><mass value="2"/><origin xyz="0.1 0 0.2"/>
+<inertia ixx="0.1" iyy="0.2" izz="0.15" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="a"/>
+<origin rpy="0 {pitch} 0"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_rotations_of_ten_digits_are_rounded_and_that_is_said():
+    from math import pi
+    for pitch, count in ((1.57079632679, 1), (0.5235987756, 1), (1.57, 0), (pi / 2, 0)):
+        robot = Robot.from_urdf(TURNED.format(pitch=pitch))
+        description = describe(robot)
+        assert len(rotations_note(description)) == count, pitch
+        rotation = np.array(description.base.bodies[0].rotation, dtype=float)
+        nearest = round(pitch / (pi / 12)) * pi / 12 if pitch != 1.57 else pitch
+        assert np.allclose(rotation[0], [np.cos(nearest), 0, np.sin(nearest)], rtol=0, atol=1e-15)
+    (line,) = rotations_note(describe(Robot.from_urdf(TURNED.format(pitch=1.57079632679))))
+    assert line == ('rotations within 1e-09 rad of multiples of 15 degrees are rounded to them, '
+                    'by up to 5e-12 rad')

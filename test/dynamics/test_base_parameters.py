@@ -171,3 +171,11 @@ TREE = """<robot name="tree">
 <joint name="jc" type="revolute"><parent link="a"/><child link="c"/><origin xyz="0 0.3 0.1"/>
 <axis xyz="1 0 0"/><limit lower="-3" upper="3" velocity="1" effort="1"/></joint>
 </robot>"""
+
+
+def test_base_parameters_are_printed_as_a_table_with_their_kinds():
+    base = base_parameters(np.diag([1.0, 1.0, 2.0, 0.0]), ('a/m', 'a/Jzz', 'ja/viscous', 'b/m'))
+    assert base.kinds == '2 inertial, 1 of friction and rotors'
+    assert str(base).splitlines() == [
+        '3 base parameters: 2 inertial, 1 of friction and rotors; condition number 1',
+        '1  a/m', '2  a/Jzz', '3  ja/viscous']

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
 from robot_dynamics.bringup.xacro_args import add_xacro_args
-from robot_dynamics.closed_form.description import Description, describe
+from robot_dynamics.closed_form.description import Description, describe, rotations_note
 from robot_dynamics.closed_form.quantities import METHODS, QUANTITIES, derive
 from robot_dynamics.closed_form.recording import Recording
 from robot_dynamics.closed_form.reduction import combinations, reduced, structure
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     description = describe(source, symbolic=options.symbols)
     recording = derive(description, options.what, method=options.method,
                        numeric_parameters=options.numbers)
-    notes = constants_note(recording)
+    notes = [*rotations_note(description), *constants_note(recording)]
     if QUANTITIES[options.what].is_regressor:
         recording, facts = _facts(recording, description, options)
         notes += facts

@@ -20,12 +20,12 @@ from robot_dynamics.bringup.hardware import (
 )
 from robot_dynamics.bringup.plants import NO_PLANT, find_plant
 from robot_dynamics.bringup.processes import child_environment
-from robot_dynamics.bringup.ros_environment import require_ros
 from robot_dynamics.bringup.runner import run_until_stopped
 from robot_dynamics.bringup.system import NO_REFERENCE, System, elastic_joints, find_controller
 from robot_dynamics.bringup.warmup import warm_up
 from robot_dynamics.errors import BringupError
 from robot_dynamics.files import require_own_folder
+from robot_dynamics.nodes import require_ros
 from robot_dynamics.nodes.ros.transports import reaches_this_machine
 
 

@@ -46,10 +46,10 @@ from robot_dynamics.bringup.ros_environment import (
     is_wide,
     listening_domains,
     local_discovery,
-    require_ros,
 )
 from robot_dynamics.errors import BringupError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes import require_ros
 from robot_dynamics.nodes.observing.graph_snapshot import GraphSnapshot, NodeInfo
 from robot_dynamics.nodes.ros.transports import PROFILES, REACH
 
