@@ -4,13 +4,15 @@
 The logs are not part of the repository: ``--data`` is the folder that the YAML files in
 benchmark/identification_logs, which describe each log, refer to.
 ``--speed`` identifies a simulated arm from a recording of a million samples instead, and
-``--fleet`` measures the tasks of examples/identify_fleet.py.
+``--fleet`` measures the tasks of examples/identify_fleet.py; ``--blocks`` compares an hour of
+production, its best blocks and an excitation run.
 
     python benchmark/identification.py --data ../shared/data --write
     python benchmark/identification.py --results FOLDER --logs tiago    # kept in the folder
     python benchmark/identification.py --results FOLDER --write         # only what is missing
     python benchmark/identification.py --speed --write
     python benchmark/identification.py --fleet --write
+    python benchmark/identification.py --blocks --write
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from identification_blocks import measure_blocks
 from identification_drives import run_drives
 from identification_speed import measure_fleet, measure_speed
 from sections import DOCS, write_section
@@ -187,6 +190,7 @@ def main() -> int:
     parser.add_argument('--logs', nargs='*', default=sorted(p.stem for p in LOGS.glob('*.yaml')))
     parser.add_argument('--speed', action='store_true')
     parser.add_argument('--fleet', action='store_true')
+    parser.add_argument('--blocks', action='store_true')
     parser.add_argument('--samples', type=int, default=1_000_000)
     parser.add_argument('--write', action='store_true')
     parser.add_argument('--results', type=Path, help='folder of what was measured before')
@@ -198,6 +202,11 @@ def main() -> int:
         if arguments.write:
             write_section(DOCUMENT, f'identification {"speed" if arguments.speed else "fleet"}',
                           '\n'.join(['', *lines, '']))
+        return 0
+    if arguments.blocks:
+        lines = measure_blocks()
+        if arguments.write:
+            write_section(DOCUMENT, 'identification blocks', '\n'.join(['', *lines, '']))
         return 0
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
              'signals | verdict; largest error of a joint |',

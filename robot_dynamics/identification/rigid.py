@@ -18,6 +18,7 @@ from robot_dynamics.dynamics.base_parameters import (
     structural_base,
 )
 from robot_dynamics.errors import ParameterError, RecordingError
+from robot_dynamics.identification.blocks import best_blocks
 from robot_dynamics.identification.checks.plausibility import (
     driving_friction,
     late_efforts,
@@ -46,6 +47,7 @@ from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.model_selection import (
     PRIOR_WEIGHTS,
     USUAL_PRIOR_WEIGHT,
+    Choice,
     Chosen,
     ModelSelector,
 )
@@ -114,6 +116,9 @@ class EstimateSettings:
         L. Zollo et al. 2015, eqs. (39)-(41).
     essential : bool
         Whether to find the essential parameters too.
+    blocks : {'all', 'best'}
+        Blocks of time to use: of a long recording of a robot in production, ``best`` takes those
+        with most information.
 
     Examples
     --------
@@ -135,10 +140,12 @@ class EstimateSettings:
     velocity_threshold: float = 0.0
     base: str = 'qr'
     essential: bool = False
+    blocks: str = 'all'
 
     def __post_init__(self) -> None:
         require_choice('estimator', self.estimator, ('consistent', *ESTIMATORS))
         require_choice('base', self.base, tuple(METHODS))
+        require_choice('blocks', self.blocks, ('all', 'best'))
         require_choice('gravity', self.gravity, ('auto', 'estimate', 'known'))
         require_bool('armature', self.armature, 'auto')
         require_bool('essential', self.essential)
@@ -215,6 +222,11 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     always: tuple[str, ...] = ('armature',) if settings.armature else ()
     clock = _Clock()
+    of_blocks: tuple[Choice, ...] = ()
+    if settings.blocks == 'best':
+        dataset, choice = best_blocks(dataset, robot)
+        of_blocks = (choice,)
+        clock.tick('choice of blocks')
     signals, choices = SignalSelector(robot, dataset, always).choose(
         SignalSettings(settings.cutoff or 1.0, settings.order, settings.derivative),
         settings.cutoff, dataset.velocity_source, settings.lag)
@@ -270,7 +282,7 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     return Identification(
         model, covariance, base, linear.x, linear.covariance, structural.rank,
         settings.estimator, in_sample, validation, signals, whole.tilt,
-        (*choices, *whole.choices), findings + more, verdict, reasons,
+        (*of_blocks, *choices, *whole.choices), findings + more, verdict, reasons,
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
         float(stack.time[selector.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer,
         reference, of_description)
