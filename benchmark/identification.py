@@ -7,7 +7,7 @@ benchmark/identification_logs, which describe each log, refer to.
 ``--fleet`` measures the tasks of examples/identify_fleet.py; ``--blocks`` compares an hour of
 production, its best blocks and an excitation run.
 
-    python benchmark/identification.py --data ../shared/data --write
+    python benchmark/identification.py --data ../shared/data --write    # both tables of logs
     python benchmark/identification.py --results FOLDER --logs tiago    # kept in the folder
     python benchmark/identification.py --results FOLDER --write         # only what is missing
     python benchmark/identification.py --speed --write
@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ from identification_speed import measure_fleet, measure_speed
 from sections import DOCS, write_section
 
 from robot_dynamics.bringup.commands.identify import load_robot
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.closed_loop.estimators import CLOSED_LOOP
 from robot_dynamics.identification.dataset.dataset import Dataset, load_dataset
 from robot_dynamics.identification.dataset.settings import read_settings
 from robot_dynamics.identification.model import Model
@@ -82,18 +85,25 @@ def relative(parts: list[tuple[FloatArray, FloatArray]]) -> float:
     return 100.0 * float(np.sqrt(sum(e.sum() for e, _ in parts) / sum(s.sum() for _, s in parts)))
 
 
-def run(name: str, data: Path) -> str:
-    """Identify the robot of one log; row of the table."""
+def errors(found: Identification, dataset: Dataset, cutoff: float) -> tuple[float, float]:
+    """Errors of the fit, and of each half of the log predicted from the other, in percent."""
+    ever = (-np.inf, np.inf)
+    return (relative([squares(found, dataset, found.model, cutoff, ever)]), relative([
+        squares(found, dataset, found.halves[0], cutoff, (found.middle, np.inf)),
+        squares(found, dataset, found.halves[1], cutoff, (-np.inf, found.middle))]))
+
+
+def run(name: str, data: Path) -> tuple[str, str]:
+    """Identify the robot of one log; its rows of both tables."""
     robot, dataset, content = load(name, data)
     cutoff = float(content['evaluation_cutoff'])
-    start = time.perf_counter()
+    # The largest memory is counted from here on.
+    Path('/proc/self/clear_refs').write_text('5')
+    start = time.process_time()
     found = identify(dataset, robot, estimate_settings(content))
-    seconds = time.perf_counter() - start
-    ever = (-np.inf, np.inf)
-    inside = relative([squares(found, dataset, found.model, cutoff, ever)])
-    twofold = relative([
-        squares(found, dataset, found.halves[0], cutoff, (found.middle, np.inf)),
-        squares(found, dataset, found.halves[1], cutoff, (-np.inf, found.middle))])
+    seconds = time.process_time() - start
+    memory = int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1024
+    inside, twofold = errors(found, dataset, cutoff)
     chosen = {choice.what: choice.value for choice in found.choices}
     for choice in found.choices:
         print(f'  {choice.what}: {choice.value} ({choice.reason})')
@@ -103,7 +113,29 @@ def run(name: str, data: Path) -> str:
            f'{chosen.get("gravity", "as described")} | {chosen.get("lag of efforts", "0")} | '
            f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} | {verdict(found)} |')
     print(row, f'{seconds:.1f} s', flush=True)
-    return row
+    cells = [f'{baseline[0]:g} / {baseline[1]:g}', f'{inside:.2f} / {twofold:.2f}',
+             *(other_estimator(name, found, dataset, robot, content) for name in CLOSED_LOOP),
+             VERDICT_WORDS[found.verdict], f'{seconds:.1f}', f'{memory:.0f}']
+    methods = f'| {content["name"]} | ' + ' | '.join(cells) + ' |'
+    print(methods, flush=True)
+    return row, methods
+
+
+def other_estimator(name: str, found: Identification, dataset: Dataset, robot: Robot,
+                    content: Mapping[str, Any]) -> str:
+    """Errors of another estimator with the signals and the friction that were selected."""
+    friction = next(choice.value for choice in found.choices if choice.what == 'friction')
+    settings = replace(estimate_settings(content), estimator=name, friction=friction,
+                       cutoff=found.signals.cutoff, lag=found.signals.lag)
+    start = time.process_time()
+    try:
+        other = identify(replace(dataset, velocity_source=found.signals.velocity), robot, settings)
+    except RecordingError as error:
+        print(f'  {name}: {error}', flush=True)
+        return 'loop diverges'
+    print(f'  {name}: {time.process_time() - start:.1f} s', flush=True)
+    return ' / '.join(f'{one:.2f}' for one in errors(
+        other, dataset, float(content['evaluation_cutoff'])))
 
 
 def verdict(found: Identification) -> str:
@@ -151,21 +183,25 @@ def _shared(found: Identification, name: str) -> str:
     return ' with its link' if found.classes[name] == 'combined' else ''
 
 
-def measured(name: str, data: Path) -> tuple[str, list[str]]:
-    """Row of a log, and the lines below the table."""
+def measured(name: str, data: Path) -> tuple[str, str, list[str]]:
+    """Rows of a log in both tables, and the lines below the first one."""
     print(name, flush=True)
     content = read_settings(LOGS / f'{name}.yaml')[1]
     if 'output_error' in content:
+        start = time.process_time()
         row, table = run_drives(load_robot(content, (LOGS, data))[1], data, content)
+        cells = [cell.strip() for cell in row.split('|')]
+        methods = (f'| {content["name"]} | - | - | {cells[4]} | - | - | '
+                   f'{time.process_time() - start:.0f} | - |')
     else:
-        row = run(name, data)
+        row, methods = run(name, data)
         table = published(name, data) if 'published' in content else []
         print('\n'.join(table), flush=True)
     head = f'{content["name"]}, published: ours, by the friction terms of the publication'
-    return row, ['', head, '', *table] if table else []
+    return row, methods, ['', head, '', *table] if table else []
 
 
-def kept(name: str, data: Path, folder: Path | None) -> tuple[str, list[str]]:
+def kept(name: str, data: Path, folder: Path | None) -> tuple[str, str, list[str]]:
     """Result of `measured`, from a folder if it was measured before."""
     if folder is None:
         return measured(name, data)
@@ -173,13 +209,13 @@ def kept(name: str, data: Path, folder: Path | None) -> tuple[str, list[str]]:
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(measured(name, data)))
-    row, table = json.loads(path.read_text())
-    return row, table
+    row, methods, table = json.loads(path.read_text())
+    return row, methods, table
 
 
-def write(lines: list[str]) -> None:
-    """Put the tables into the document."""
-    write_section(DOCUMENT, 'identification', '\n'.join(['', *lines, '']))
+def write(section: str, lines: list[str]) -> None:
+    """Put tables into the document."""
+    write_section(DOCUMENT, section, '\n'.join(['', *lines, '']))
 
 
 def main() -> int:
@@ -200,8 +236,7 @@ def main() -> int:
             lines = measure_speed(Path(folder), arguments.samples) if arguments.speed \
                 else measure_fleet(Path(folder))
         if arguments.write:
-            write_section(DOCUMENT, f'identification {"speed" if arguments.speed else "fleet"}',
-                          '\n'.join(['', *lines, '']))
+            write(f'identification {"speed" if arguments.speed else "fleet"}', lines)
         return 0
     if arguments.blocks:
         lines = measure_blocks()
@@ -211,14 +246,18 @@ def main() -> int:
     lines = ['| log | plain baseline | goal | in sample / 2fold, % | friction | gravity | lag | '
              'signals | verdict; largest error of a joint |',
              '|---|---|---|---|---|---|---|---|---|']
+    methods = ['| log | plain least squares | consistent | output error | IDIM-IV | verdict | '
+               'processor, s | memory, MB |', '|---|---|---|---|---|---|---|---|']
     tables: list[str] = []
     for name in arguments.logs:
-        row, table = kept(name, arguments.data, arguments.results)
+        row, other, table = kept(name, arguments.data, arguments.results)
         lines.append(row)
+        methods.append(other)
         tables += table
     lines += tables
     if arguments.write:
-        write(lines)
+        write('identification', lines)
+        write('identification methods', methods)
     return 0
 
 

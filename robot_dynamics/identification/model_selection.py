@@ -16,8 +16,13 @@ import numpy as np
 
 from robot_dynamics.identification.consistent import fit_consistent, prior_of
 from robot_dynamics.identification.friction import FAMILIES, LOADED, shares_option
+from robot_dynamics.identification.least_squares import Equations
 from robot_dynamics.identification.model import Model
-from robot_dynamics.identification.normal_equations import NormalEquations, tangents
+from robot_dynamics.identification.normal_equations import (
+    NormalEquations,
+    selection,
+    tangents,
+)
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
@@ -59,6 +64,22 @@ class Chosen:
     tilt: FloatArray
     features: tuple[int, ...]
     choices: tuple[Choice, ...]
+
+
+def model_equations(stack: Stack, chosen: Chosen) -> Equations:
+    """Equations of a selected model, in all its parameters."""
+    p = stack.n_rigid + len(chosen.features)
+    W, y, joint, order = [], [], [], []
+    for j, rows in enumerate(stack.joints):
+        T, where = selection(stack, rows.columns, chosen.features, chosen.model.gravity)
+        used = stack.used[:, j]
+        part = np.zeros((int(used.sum()), p))
+        part[:, where] = rows.A[used] @ T
+        W.append(part)
+        y.append(rows.y[used])
+        joint.append(np.full(len(part), j))
+        order.append(np.flatnonzero(used))
+    return Equations(*(np.concatenate(part) for part in (W, y, joint, order)))
 
 
 class ModelSelector:

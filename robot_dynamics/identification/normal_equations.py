@@ -65,6 +65,10 @@ class NormalEquations:
         """First row of a block."""
         return int(self._bounds[block])
 
+    def block_of_rows(self) -> IntArray:
+        """Block of each row of the stack."""
+        return np.repeat(np.arange(self.blocks), np.diff(self._bounds))
+
     def reload(self) -> None:
         """Update the products after the stack recomputed its load-dependent columns."""
         for j, products in enumerate(self._products):

@@ -69,7 +69,7 @@ class Stack:
     ``coulomb_width`` is given, it is the only width of the smooth sign; otherwise several are
     prepared. ``loads``, (10 nb,), are the inertial parameters for the loads of the axes, those of
     the robot if not given. ``like`` is a stack of the same log, with the features and used rows to
-    take over.
+    take over, and ``motions`` replace those of the log.
 
     Attributes
     ----------
@@ -86,10 +86,11 @@ class Stack:
     def __init__(self, robot: Robot, dataset: Dataset, settings: SignalSettings,
                  terms: Sequence[str], *, velocity_threshold: float = 0.0,
                  coulomb_width: float | None = None, like: Stack | None = None,
-                 loads: FloatArray | None = None):
+                 loads: FloatArray | None = None,
+                 motions: tuple[Motion, ...] | None = None):
         self.robot, self.dataset, self.settings = robot, dataset, settings
         self.terms = check_terms(terms)
-        self.motions = motions_of(dataset, settings)
+        self.motions = motions_of(dataset, settings) if motions is None else motions
         self._dynamics: list[Dynamics] = []
         self._ancestry = _moved(robot)
         self._plain = tuple(term for term in self.terms if term not in LOADED)

@@ -25,6 +25,13 @@ from robot_dynamics.identification.checks.plausibility import (
     plausibility,
     still_joints,
 )
+from robot_dynamics.identification.closed_loop.estimators import (
+    CLOSED_LOOP,
+    INSTRUMENTAL,
+    OUTPUT_ERROR,
+    refined,
+    simulated_stack,
+)
 from robot_dynamics.identification.consistent import fit_consistent, posterior_covariance
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.dataset.settings import (
@@ -37,7 +44,6 @@ from robot_dynamics.identification.friction import FAMILIES, TERMS, check_terms
 from robot_dynamics.identification.least_squares import (
     CORRELATION,
     ESTIMATORS,
-    Equations,
     LinearFit,
     essential,
     estimate,
@@ -50,6 +56,7 @@ from robot_dynamics.identification.model_selection import (
     Choice,
     Chosen,
     ModelSelector,
+    model_equations,
 )
 from robot_dynamics.identification.normal_equations import selection
 from robot_dynamics.identification.observation_matrix import Stack
@@ -75,6 +82,8 @@ RECORDED_TOLERANCE = 1e-5
 LEAST_MOTION = 1e-3
 #: Cut-off of instruments relative to that of the motion.
 INSTRUMENTS = 1.0 / WIDER
+#: Estimators of consistent bodies.
+CONSISTENT = ('consistent', *CLOSED_LOOP)
 #: Least ratio of errors at a stop to the others.
 STRANGE = 3.0
 # Fewest equations for the usual error, and blocks of time of the fit.
@@ -88,7 +97,9 @@ class EstimateSettings:
     Parameters
     ----------
     estimator : str
-        ``consistent`` (physically consistent bodies with the description as prior) or one of
+        ``consistent`` (physically consistent bodies with the description as prior);
+        ``output_error`` or ``instrumental``, the same with an arm simulated in its control loop
+        (`robot_dynamics.identification.closed_loop.estimators`); or one of
         `robot_dynamics.identification.least_squares.ESTIMATORS`.
     friction : str or sequence of str
         ``auto``, the name of a family, or terms; see `robot_dynamics.identification.friction`.
@@ -143,7 +154,7 @@ class EstimateSettings:
     blocks: str = 'all'
 
     def __post_init__(self) -> None:
-        require_choice('estimator', self.estimator, ('consistent', *ESTIMATORS))
+        require_choice('estimator', self.estimator, (*CONSISTENT, *ESTIMATORS))
         require_choice('base', self.base, tuple(METHODS))
         require_choice('blocks', self.blocks, ('all', 'best'))
         require_choice('gravity', self.gravity, ('auto', 'estimate', 'known'))
@@ -249,9 +260,16 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
     def chosen(train: IntArray) -> Chosen:
         return selector.choose(train, tuple(families), prior_weights, settings.gravity)
 
-    halves, validation = _validate(selector, chosen)
+    def estimated(train: IntArray) -> Chosen:
+        model = chosen(train)
+        return refined(selector, model, train, settings.estimator) \
+            if settings.estimator in CLOSED_LOOP else model
+
+    halves, validation = _validate(selector, estimated)
+    if settings.estimator in CLOSED_LOOP:
+        choices += (_compared(settings.estimator, validation, _validate(selector, chosen)[1]),)
     clock.tick('validation')
-    whole = chosen(np.arange(BLOCKS))
+    whole = estimated(np.arange(BLOCKS))
     errors, squares, rows = selector.errors(whole, np.arange(BLOCKS))
     base, linear = base_estimate(stack, whole, settings.estimator, signals, terms, settings.base)
     model, covariance, of_description = _parameters(selector, whole, base, linear,
@@ -286,6 +304,13 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
         worst_pieces(stack, linear.residual, np.nonzero(stack.used.T)[1]), halves,
         float(stack.time[selector.normal.first_row(BLOCKS // 2)]), missing, clock.seconds, fewer,
         reference, of_description)
+
+
+def _compared(estimator: str, ours: Residuals, other: Residuals) -> Choice:
+    """Comparison of an estimator with ``consistent`` on held-out data."""
+    which = 'less' if ours.total < other.total else 'not less'
+    return Choice('estimator', estimator, f'requested; {100 * ours.total:.3g} % error in held-out '
+                  f'data, {which} than {100 * other.total:.3g} % of consistent')
 
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
@@ -342,22 +367,6 @@ def _validate(selector: ModelSelector, chosen: Callable[[IntArray], Chosen]
             Residuals.of(*(one + other for one, other in zip(*parts, strict=True))))
 
 
-def model_equations(stack: Stack, chosen: Chosen) -> Equations:
-    """Equations of a selected model, in all its parameters."""
-    p = stack.n_rigid + len(chosen.features)
-    W, y, joint, order = [], [], [], []
-    for j, rows in enumerate(stack.joints):
-        T, where = selection(stack, rows.columns, chosen.features, chosen.model.gravity)
-        used = stack.used[:, j]
-        part = np.zeros((int(used.sum()), p))
-        part[:, where] = rows.A[used] @ T
-        W.append(part)
-        y.append(rows.y[used])
-        joint.append(np.full(len(part), j))
-        order.append(np.flatnonzero(used))
-    return Equations(*(np.concatenate(part) for part in (W, y, joint, order)))
-
-
 def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalSettings,
                   terms: tuple[str, ...], method: str = 'qr'
                   ) -> tuple[BaseParameters, LinearFit]:
@@ -371,9 +380,14 @@ def base_estimate(stack: Stack, chosen: Chosen, estimator: str, signals: SignalS
     weighted = R * np.sqrt(chosen.fit.weights)[owner, np.newaxis]
     base = base_parameters(np.linalg.qr(weighted, mode='r'), chosen.model.names, method=method,
                            tolerance=RECORDED_TOLERANCE)
-    Z = None
-    name = estimator if estimator in ESTIMATORS else 'wls'
-    if name == 'iv':
+    Z: FloatArray | None = None
+    name = 'iv' if estimator == INSTRUMENTAL else estimator if estimator in ESTIMATORS else 'wls'
+    if estimator == OUTPUT_ERROR:
+        W = model_equations(simulated_stack(stack, chosen), chosen).W[:, base.independent]
+        return base, estimate(name, replace(equations, W=W), correlation=CORRELATION * stack.rate)
+    if estimator == INSTRUMENTAL:
+        Z = model_equations(simulated_stack(stack, chosen), chosen).W[:, base.independent]
+    elif name == 'iv':
         low = SignalSettings(signals.cutoff, signals.order, signals.derivative, signals.velocity,
                              signals.wider * INSTRUMENTS, signals.lag)
         other = Stack(stack.robot, stack.dataset, low, terms, like=stack,
@@ -393,7 +407,7 @@ def _parameters(selector: ModelSelector, chosen: Chosen, base: BaseParameters, l
                            chosen.fit.x)
     covariance, described = posterior_covariance(
         found, H, selector.prior, chosen.prior_weight or USUAL_PRIOR_WEIGHT, linear.growth)
-    if estimator == 'consistent':
+    if estimator in CONSISTENT:
         return chosen.model, covariance, described
     # The parameters nearest to the description with these base parameters.
     start = np.concatenate([selector.stack.robot.parameters, np.zeros(len(chosen.features))])

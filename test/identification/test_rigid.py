@@ -14,14 +14,13 @@ from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.friction import FAMILIES
 from robot_dynamics.identification.least_squares import estimate
-from robot_dynamics.identification.model_selection import ModelSelector
+from robot_dynamics.identification.model_selection import ModelSelector, model_equations
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.identification.rigid import (
     EstimateSettings,
     base_estimate,
     estimate_settings,
     identify,
-    model_equations,
 )
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.model.modify import with_scaled_masses

@@ -20,7 +20,7 @@ from robot_dynamics.identification.dataset.log import Cleaned, Log, clean, stamp
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.dataset.table_files import TABLES
 from robot_dynamics.identification.dataset.tables import read_npz, read_tables
-from robot_dynamics.model.arrays import FloatArray, real_array
+from robot_dynamics.model.arrays import BoolArray, FloatArray, real_array
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
 Result = TypeVar('Result')
@@ -45,6 +45,8 @@ class Segment:
     position: FloatArray
     velocity: FloatArray
     effort: FloatArray
+    #: Reference of the position controller, (N, n), rad or m, if it was recorded.
+    reference: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,9 @@ class Dataset:
     source: str = 'arrays'
     #: Requested source of velocities: ``auto``, ``position`` or ``measured``.
     velocity_source: str = 'auto'
+    #: Proportional and derivative gains of the position controller, shape (2, n), if they are
+    #: known: N m/rad and N m s/rad, or N/m and N s/m.
+    gains: FloatArray | None = None
 
     @property
     def n(self) -> int:
@@ -110,8 +115,10 @@ class Dataset:
             a, b = max(first - at, 0), min(last - at, len(segment.time))
             at += len(segment.time)
             if b - a > 1:
-                pieces.append(Segment(*(x[a:b] for x in (segment.time, segment.position,
-                                                         segment.velocity, segment.effort))))
+                pieces.append(Segment(
+                    segment.time[a:b], segment.position[a:b], segment.velocity[a:b],
+                    segment.effort[a:b],
+                    None if segment.reference is None else segment.reference[a:b]))
         if not pieces:
             raise RecordingError('has no rows between these fractions', subject=self.source,
                                  remedy='give fractions from 0 to 1')
@@ -165,7 +172,19 @@ def load_dataset(source: str | Path, robot: Robot,
     """
     robot.require_single_coordinates('identification')
     settings = DatasetSettings() if settings is None else settings
-    return dataset_from_log(read_log(Path(source), robot.joint_names, settings), robot, settings)
+    path, names = Path(source), robot.joint_names
+    reference = None if settings.reference is None else _reference_log(path, names, settings)
+    return dataset_from_log(read_log(path, names, settings), robot, settings, reference)
+
+
+def _reference_log(path: Path, names: Sequence[str], settings: DatasetSettings) -> Log:
+    """Positions of a file beside the log, of another topic, or of another key."""
+    wanted = str(settings.reference)
+    beside = (path if path.is_dir() else path.parent) / wanted
+    if beside.is_file():
+        return read_log(beside, names, replace(settings, files={}), required=('position',))
+    return read_log(path, names, replace(settings, keys={**settings.keys, 'position': wanted}),
+                    topic=wanted, required=('position',))
 
 
 def read_log(path: Path, names: Sequence[str], settings: DatasetSettings, *,
@@ -207,7 +226,8 @@ def require_rows(arrays: Mapping[str, FloatArray], time: FloatArray, n: int) -> 
 
 def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayLike,
                         v: ArrayLike | None = None,
-                        settings: DatasetSettings | None = None) -> Dataset:
+                        settings: DatasetSettings | None = None,
+                        reference: ArrayLike | None = None) -> Dataset:
     """Dataset from arrays, cleaned and converted as for a file.
 
     Parameters
@@ -220,6 +240,8 @@ def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayL
         Positions, efforts, and velocities if they were measured.
     settings : DatasetSettings, optional
         See `load_dataset`.
+    reference : array_like, shape (N, n), optional
+        Reference of the position controller.
 
     See Also
     --------
@@ -241,14 +263,22 @@ def dataset_from_arrays(robot: Robot, time: ArrayLike, q: ArrayLike, tau: ArrayL
     clock = real_array(time, 'time')
     arrays = {'q': real_array(q, 'q'), 'tau': real_array(tau, 'tau')}
     arrays['v'] = np.full_like(arrays['q'], np.nan) if v is None else real_array(v, 'v')
+    if reference is not None:
+        arrays['reference'] = real_array(reference, 'reference')
     require_rows(arrays, clock, robot.n)
     log = log_from_arrays(robot.joint_names, clock, {
         'position': arrays['q'], 'velocity': arrays['v'], 'effort': arrays['tau']})
-    return dataset_from_log(log, robot, settings or DatasetSettings())
+    desired = None if reference is None else log_from_arrays(
+        robot.joint_names, clock, {'position': arrays['reference']})
+    return dataset_from_log(log, robot, settings or DatasetSettings(), desired)
 
 
-def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings) -> Dataset:
-    """Dataset of the rows of a log, converted to joint positions and efforts and cleaned."""
+def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings,
+                     reference: Log | None = None) -> Dataset:
+    """Dataset of the rows of a log, converted to joint positions and efforts and cleaned.
+
+    ``reference`` has the reference of the position controller as its positions.
+    """
     n = robot.n
     log, unsigned = _in_units(log, settings, n)
     C = settings.transmission(n)
@@ -258,10 +288,15 @@ def dataset_from_log(log: Log, robot: Robot, settings: DatasetSettings) -> Datas
     cleaned = clean(log, rotary, times=settings.times)
     axes, names = _axes(C, robot.joint_names, settings)
     has_velocity = bool(np.all(np.isfinite(cleaned.velocity)))
-    return Dataset(robot.joint_names, _segments(cleaned, C, settings, n), cleaned.period, axes,
-                   names, has_velocity, settings.effort_kind == 'gravity_compensated',
-                   cleaned.counts, unsigned + _findings(cleaned, log, has_velocity), log.source,
-                   settings.velocity)
+    segments = _segments(cleaned, C, settings, n)
+    if reference is not None:
+        # Both logs have stamps from origins of their own.
+        origin = cleaned.origin * 1e-9 + log.start - reference.start
+        segments = _with_reference(segments, reference, origin, C, settings, rotary)
+    return Dataset(robot.joint_names, segments, cleaned.period, axes, names, has_velocity,
+                   settings.effort_kind == 'gravity_compensated', cleaned.counts,
+                   unsigned + _findings(cleaned, log, has_velocity), log.source,
+                   settings.velocity, settings.gains(n))
 
 
 def segments_of(cleaned: Cleaned, position: FloatArray, velocity: FloatArray, effort: FloatArray
@@ -370,17 +405,40 @@ def _looks_unsigned(effort: FloatArray) -> bool:
 def _segments(cleaned: Cleaned, C: FloatArray, settings: DatasetSettings, n: int
               ) -> tuple[Segment, ...]:
     """Convert to the side of the joints."""
-    q, v = cleaned.position, cleaned.velocity
+    v = cleaned.velocity
     if settings.position_side == 'motor':
-        inverse = np.linalg.inv(C)
-        q, v = q @ inverse.T, v @ inverse.T
-    q = q + settings.of_joints('position_offset', n)
+        v = v @ np.linalg.inv(C).T
+    q = _on_joints(cleaned.position, C, settings)
     tau = cleaned.effort * settings.of_joints('sign', n)
     if settings.effort_kind == 'current':
         tau = tau * settings.of_joints('torque_constant', n)
     if settings.effort_kind in ('current', 'motor_torque'):
         tau = tau @ C
     return segments_of(cleaned, q, v, tau)
+
+
+def _on_joints(position: FloatArray, C: FloatArray, settings: DatasetSettings) -> FloatArray:
+    """Positions of the joints, (N, n), from those of the measured side."""
+    if settings.position_side == 'motor':
+        position = position @ np.linalg.inv(C).T
+    return position + settings.of_joints('position_offset', len(C))
+
+
+def _with_reference(segments: Sequence[Segment], reference: Log, origin: float, C: FloatArray,
+                    settings: DatasetSettings, rotary: BoolArray) -> tuple[Segment, ...]:
+    """Segments with the reference, a log of its own with time 0 at ``origin``, s."""
+    reference = _in_units(reference, settings, len(C))[0]
+    known = np.all(np.isfinite(reference.position), axis=1)
+    time = 1e-9 * reference.stamps[known] - origin
+    desired = reference.position[known]
+    desired[:, rotary] = np.unwrap(desired[:, rotary], axis=0)
+    desired = _on_joints(desired, C, settings)
+    out = []
+    for segment in segments:
+        q = np.stack([np.interp(segment.time, time, column) for column in desired.T], axis=1)
+        turns = np.round((segment.position[0] - q[0]) / (2.0 * np.pi))
+        out.append(replace(segment, reference=q + 2.0 * np.pi * np.where(rotary, turns, 0.0)))
+    return tuple(out)
 
 
 def _axes(C: FloatArray, joints: Sequence[str], settings: DatasetSettings

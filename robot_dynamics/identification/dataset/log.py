@@ -84,6 +84,8 @@ class Cleaned:
     bounds: tuple[tuple[int, int], ...]
     period: float
     counts: dict[str, int]
+    #: Stamp of time 0, ns.
+    origin: int
 
 
 class UsableRows:
@@ -196,10 +198,11 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     if not np.any(used.kept):
         raise RecordingError(f'has no usable row: {used}', subject=log.source,
                              remedy='record position and effort of all joints')
+    origin = int(log.stamps[used.kept][0])
     time = (log.stamps - log.stamps[used.kept][0]) * 1e-9
     if times is not None:
         # Stamps since 1970 are compared as they are in the log.
-        first = 1e-9 * log.stamps[used.kept][0] + log.start if times[0] >= SINCE_1970 else 0.0
+        first = 1e-9 * origin + log.start if times[0] >= SINCE_1970 else 0.0
         used.drop('rows outside the times asked for',
                   (time < times[0] - first) | (time > times[1] - first))
     position = log.position.copy()
@@ -218,7 +221,8 @@ def clean(log: Log, rotary: BoolArray, *, times: tuple[float, float] | None = No
     rows = np.concatenate(pieces)
     ends = np.cumsum([0, *map(len, pieces)]).tolist()
     return Cleaned(_taken(time, rows), _taken(position, rows), _taken(log.velocity, rows),
-                   _taken(log.effort, rows), tuple(pairwise(ends)), period, used.counts)
+                   _taken(log.effort, rows), tuple(pairwise(ends)), period, used.counts,
+                   origin)
 
 
 def _unwrap(position: FloatArray, used: UsableRows, rotary: BoolArray) -> None:

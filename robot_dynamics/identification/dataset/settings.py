@@ -47,6 +47,8 @@ _SECTIONS: Mapping[str, Mapping[str, str]] = {
                'unsigned_bits': 'unsigned_bits'},
     'position': {'side': 'position_side', 'offset': 'position_offset',
                  'scale': 'position_scale'},
+    'loop': {'proportional': 'proportional', 'derivative': 'derivative',
+             'reference': 'reference'},
 }
 
 Settings = TypeVar('Settings')
@@ -163,6 +165,12 @@ class DatasetSettings(LogSettings):
         Efforts are unsigned numbers of this many bits in two's complement.
     velocity : str
         One of `VELOCITY_SOURCES`.
+    proportional, derivative : float or sequence of float, optional
+        Gains of the position controller on the side of the joints, for estimators that simulate
+        its loop: N m/rad and N m s/rad, or N/m and N s/m.
+    reference : str, optional
+        Reference of that controller: a file beside the log with positions, a topic of the
+        recording, or the key of its columns or array.
 
     Examples
     --------
@@ -187,9 +195,17 @@ class DatasetSettings(LogSettings):
     position_scale: float | Sequence[float] = 1.0
     unsigned_bits: int | None = None
     velocity: str = 'auto'
+    proportional: float | Sequence[float] | None = None
+    derivative: float | Sequence[float] = 0.0
+    reference: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.reference is not None and (self.proportional is None
+                                           or not isinstance(self.reference, str)):
+            raise ParameterError('must be a name beside loop.proportional, got '
+                                 f'{self.reference!r}', subject='loop.reference',
+                                 remedy='name a file, topic or key, and give the gains')
         require_choice('effort.kind', self.effort_kind, EFFORT_KINDS)
         require_choice('velocity', self.velocity, VELOCITY_SOURCES)
         if self.time_unit is not None:
@@ -210,6 +226,17 @@ class DatasetSettings(LogSettings):
             raise ParameterError('must not contain a zero', subject=name,
                                  remedy='give the factor of each joint')
         return values
+
+    def gains(self, n: int) -> FloatArray | None:
+        """Proportional and derivative gains of the position controller, shape (2, n)."""
+        if self.proportional is None:
+            return None
+        gains = np.stack([self.of_joints(name, n) for name in ('proportional', 'derivative')])
+        if np.any(gains < 0.0) or not np.all(gains[0] > 0.0):
+            raise ParameterError(f'must be positive, got {gains.tolist()}',
+                                 subject='loop.proportional and derivative',
+                                 remedy='give the gains of each joint')
+        return gains
 
     def transmission(self, n: int) -> FloatArray:
         """Matrix C of q_motor = C q, shape (n, n).
