@@ -13,15 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import Finding, ParameterError, RecordingError
+from robot_dynamics.errors import Finding, ParameterError, RecordingError, Severity
 from robot_dynamics.identification.checks.plausibility import plausibility
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import COULOMB_VELOCITY
 from robot_dynamics.identification.model import Model
 from robot_dynamics.identification.observation_matrix import Feature
 from robot_dynamics.identification.outputs import PARAMETERS, RESULT
-from robot_dynamics.identification.quality import grade
-from robot_dynamics.identification.result import Residuals
+from robot_dynamics.identification.quality import (
+    errors_in_use,
+    grade,
+    reading_noise,
+    reference_efforts,
+)
+from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.signals import (
     Motion,
     SignalSettings,
@@ -186,6 +191,10 @@ def validate(dataset: Dataset, candidates: Sequence[Candidate]) -> Validation:
         residuals.append(Residuals.of(np.sum(errors ** 2, axis=0, where=used),
                                       np.sum(measured ** 2, axis=0, where=used),
                                       np.sum(used, axis=0)))
-    return Validation(tuple(candidates), tuple(residuals),
-                      tuple(grade(one.total, one.relative) for one in residuals), signals, parts,
-                      (*dataset.findings, *plausibility(dataset, robot)))
+    reference, noise = reference_efforts(robot, dataset), reading_noise(dataset, signals)
+    findings = (*dataset.findings, *plausibility(dataset, robot))
+    # A recording in another unit validates nothing.
+    is_wrong = any(one.severity is Severity.ERROR for one in findings)
+    verdicts = tuple(POOR if is_wrong else grade(
+        one.total, errors_in_use(one, reference, noise)) for one in residuals)
+    return Validation(tuple(candidates), tuple(residuals), verdicts, signals, parts, findings)
