@@ -50,10 +50,6 @@ class ElasticSession(ControlSession):
         """Equilibrium of the links at the present motor positions, shape (n,), rad or m."""
         return self.controller.links_at_rest(self.monitor.q)
 
-    def _lateness(self) -> float:
-        """Age of the last state, plus its delay beyond one period, s."""
-        return super()._lateness() + max(0.0, self.monitor.dt - self.settings.period)
-
     def _supervise(self) -> Finding | None:
         # The motors are moved by their springs, too: obedience is not judged.
         self._obeys_until = -math.inf

@@ -584,8 +584,9 @@ class ControlSession:
                     and np.abs(self.pose - self.q_d).max() > ELSEWHERE)
 
     def _lateness(self) -> float:
-        """Age of the last state, s."""
-        return self._last_receive - self.monitor.stamp
+        """Age of the last state, s, and how long the effort before it acted beyond a period."""
+        return self._last_receive - self.monitor.stamp \
+            + max(0.0, self.monitor.dt - self.settings.period)
 
     def _supervise(self) -> Finding | None:
         """Feed the tests with the last state; return what is wrong."""
@@ -600,9 +601,6 @@ class ControlSession:
         if finding is None and is_late:
             finding = Finding(Cause.ANSWERS_LATE, -1, f'{self.lateness.age:.4f} s, it is stable '
                               f'up to {self.lateness.longest_delay:.4f} s')
-        if finding is None and self.mode in _FOLLOWING and not supervisor.is_repeated:
-            finding = supervisor.check_following(self.pose, self.q_d, self.limiter.effort,
-                                                 monitor.dt)
         if finding is None and monitor.stamp < self._obeys_until and self.has_command:
             finding = supervisor.check_obedience(
                 monitor.q, monitor.v, monitor.dt,
@@ -708,6 +706,8 @@ class ControlSession:
             self._change_mode(silence)
             if self.mode in _ACTIVE:
                 self._update_desired_motion()
+            if self.mode in _FOLLOWING:
+                self._check_following()
             if self.mode is Mode.HOLDING:
                 return self._hold_pose(dt)
             if self.mode in _FOLLOWING:
@@ -738,6 +738,15 @@ class ControlSession:
             self._go_safe(Cause.FAR_FROM_REFERENCE, f'{self.robot.joint_names[joint]} by '
                                                     f'{self._error[joint]:.3f} '
                                                     f'{self._units[joint]}')
+
+    def _check_following(self) -> None:
+        """Act on a joint that stays where it is while its reference moves."""
+        monitor, supervisor = self.monitor, self.supervisor
+        if monitor.velocity_known and not supervisor.is_repeated:
+            finding = supervisor.check_following(self.pose, self.q_d, self.limiter.effort,
+                                                 monitor.dt)
+            if finding is not None:
+                self._heed(finding)
 
     def _track(self, dt: float) -> Command:
         monitor = self.monitor

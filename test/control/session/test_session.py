@@ -911,3 +911,38 @@ def test_what_a_fault_took_from_the_safe_command_is_given_back(new_bench):
     assert bench.session.mode is Mode.HOLDING
     np.testing.assert_allclose(bench.session.stop('asked to').effort, bench.controller.gravity)
     assert not bench.session.supervisor.unseen.any()
+
+
+def tracking_session(robot):
+    """A session that tracks at STRETCHED, and the time of its last state."""
+    session = first_states(robot, STRETCHED, lambda gravity: gravity)
+    now = 4 * PERIOD
+    while session.mode is not Mode.TRACKING:
+        now += PERIOD
+        session.on_joint_state(now, now, robot.joint_names, STRETCHED, np.zeros(7))
+    return session, now
+
+
+def test_a_joint_that_follows_in_uneven_steps_is_not_left_behind(arm7):
+    """After a long step and a short one, the reference of the long one is not a new motion."""
+    session, now = tracking_session(arm7)
+    goal = STRETCHED + np.array([0, 0, 0, -1.2, 0, 0, 0])
+    session.accept_trajectory(arm7.joint_names, [TrajectoryPoint(2.0, goal, np.zeros(7))])
+    q, v, a = np.zeros((3, 7))
+    for k in range(80):
+        now += 4.5 * PERIOD if k % 4 == 0 else 0.1 * PERIOD
+        session.trajectory.sample_into(now, q, v, a)
+        # The effort changes by more than friction may take.
+        command = session.on_joint_state(now, now, arm7.joint_names, q, v + (-1) ** k * 0.1)
+        assert command is not None and session.mode is Mode.TRACKING, session.reason
+
+
+def test_efforts_that_act_longer_than_the_feedback_tolerates_are_late(arm7):
+    """States 45 ms apart are new, but answer what the arm did with an old effort."""
+    session, now = tracking_session(arm7)
+    assert session.lateness.longest_delay < 0.5 * 3.5 * PERIOD
+    for _ in range(3):
+        assert session.mode is Mode.TRACKING
+        now += 4.5 * PERIOD
+        session.on_joint_state(now, now, arm7.joint_names, STRETCHED, np.zeros(7))
+    assert session.mode is Mode.SAFE and session.cause is Cause.ANSWERS_LATE
