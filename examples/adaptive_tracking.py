@@ -10,9 +10,9 @@ Needs MuJoCo (pip install mujoco). It prints the RMS error of all joints in each
 
     second  PD + gravity  adaptive, mrad
          1        128.96     25.28
-         2         79.18      5.84
-         3         48.69      1.99
-         4         74.70      2.43
+         2         79.18      6.57
+         3         48.69      2.13
+         4         74.70      2.46
 """
 
 import sys

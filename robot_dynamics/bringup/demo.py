@@ -422,7 +422,8 @@ class Watch:
             return self._is_over
         if self._now > START_TIMEOUT:
             raise BringupError(f'did not move within {START_TIMEOUT:g} s: '
-                               + (self._reason or 'no reason was logged'), subject='the arm')
+                               + (self._reason or 'no reason was logged'), subject='the arm',
+                               remedy=None)
         return False
 
     def _is_lost(self, mode: str) -> bool:
@@ -507,7 +508,7 @@ def demo_actions(system: System, seconds: str, output: str, real_time: str) -> l
             is_early = not is_stopping and not context.is_shutdown
             stopped = stop(BringupError(
                 end_message(event.returncode, last_lines.get(process.node, '')),
-                subject=process.full_name)) if is_early else []
+                subject=process.full_name, remedy=None)) if is_early else []
             if process is recorder:
                 return [OpaqueCoroutine(coroutine=finish)] if is_stopping else []
             return stopped

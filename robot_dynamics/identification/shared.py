@@ -64,6 +64,19 @@ def recording_equations(dataset: Dataset, robot: Robot, signals: SignalSettings,
     See Also
     --------
     identify_shared
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification import (SignalSettings, dataset_from_arrays,
+    ...                                            recording_equations)
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf')
+    >>> t = np.arange(0.0, 20.0, 0.01)
+    >>> q = np.sin(np.outer(t, [1.0, 1.7]))
+    >>> dataset = dataset_from_arrays(robot, t, q, np.zeros_like(q))
+    >>> recording_equations(dataset, robot, SignalSettings(5.0), 'coulomb').blocks
+    4
     """
     terms = check_terms(friction)
     loaded = [term for term in terms if term in LOADED]
@@ -101,7 +114,8 @@ def identify_shared(parts: Sequence[NormalEquations]) -> SharedIdentification:
     ...     parts.append(recording_equations(dataset_from_arrays(robot, t[:, 0], q, tau), robot,
     ...                                      SignalSettings(5.0), 'coulomb'))
     >>> found = identify_shared(parts)
-    >>> round(dict(zip(found.model.names, found.model.parameters))['joint1/viscous'], 2)
+    >>> values = dict(zip(found.model.names, found.model.parameters.tolist()))
+    >>> round(values['joint1/viscous'], 2)
     0.3
     """
     if not parts:

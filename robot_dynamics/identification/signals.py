@@ -54,19 +54,35 @@ LOWEST, HIGHEST, OF_RATE = 0.5, 100.0, 0.15
 
 @dataclass(frozen=True)
 class SignalSettings:
-    """Settings of filters and derivatives."""
+    """Settings of filters and derivatives.
 
-    #: Cut-off of the equations, Hz: regressors and efforts are filtered there alike.
+    Parameters
+    ----------
+    cutoff : float
+        Cut-off of the equations, Hz: regressors and efforts are filtered there alike.
+    order : int
+        Order of the zero-phase Butterworth filters.
+    derivative : str
+        One of `robot_dynamics.identification.signals.METHODS`.
+    velocity : str
+        Source of velocities and accelerations: ``position`` or ``measured``.
+    wider : float
+        Cut-off of the motion as a multiple of that of the equations.
+    lag : float
+        Lag of efforts behind the corresponding positions, s.
+
+    Examples
+    --------
+    >>> from robot_dynamics.identification import SignalSettings
+    >>> SignalSettings(5.0).velocity
+    'position'
+    """
+
     cutoff: float
-    #: Order of the zero-phase Butterworth filters.
     order: int = ORDER
-    #: One of `robot_dynamics.identification.signals.METHODS`.
     derivative: str = 'central'
-    #: Source of velocities and accelerations: ``position`` or ``measured``.
     velocity: str = 'position'
-    #: Cut-off of the motion as a multiple of that of the equations.
     wider: float = WIDER
-    #: Lag of efforts behind the corresponding positions, s.
     lag: float = 0.0
 
     def __post_init__(self) -> None:

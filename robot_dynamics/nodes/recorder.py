@@ -42,8 +42,8 @@ TABLE = (
 )
 
 
-#: Time over which the tracking error is averaged. s.
-ERROR_WINDOW = 1.0
+#: Time over which the tracking error is averaged, s, and the most errors, also without stamps.
+ERROR_WINDOW, MOST_ERRORS = 1.0, 2000
 
 _TEXT, _JOINT_STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 
@@ -61,7 +61,7 @@ class Progress:
         self._first_estimate: bytes | None = None
         self._learns = False
         # Stamps and mean squares of the last tracking errors, and the first stamp.
-        self._errors: deque[tuple[float, float]] = deque()
+        self._errors: deque[tuple[float, float]] = deque(maxlen=MOST_ERRORS)
         self._begin: float | None = None
 
     def note(self, topic: str, kind: str, data: bytes) -> None:

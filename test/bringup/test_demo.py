@@ -182,7 +182,7 @@ def test_a_controller_that_stops_following_is_given_up_with_its_reason():
     show.say(2.0, mode='safe')
     assert not show.watch.is_over()
     show.say(2.0 + LOST_TIMEOUT + 0.1, mode='safe')
-    with pytest.raises(BringupError, match=r'follow the reference: the clock jumped$'):
+    with pytest.raises(BringupError, match=r'stopped following the reference: the clock jumped$'):
         show.watch.is_over()
 
 

@@ -36,6 +36,7 @@ ELSEWHERE = {
     'ros2': 'needs a ROS 2 machine', 'rosdep': 'needs a ROS 2 machine',
     'colcon': 'test/test_colcon.py', 'pip': 'changes the environment of the tests',
     'python': 'changes the environment of the tests', 'sudo': 'changes the machine',
+    'PIP_BREAK_SYSTEM_PACKAGES=1': 'needs a ROS 2 machine', 'export': 'needs a ROS 2 machine',
     'source': 'needs a ROS 2 machine', './test.sh': 'would run the tests once more'}
 #: Lines of blocks that show output.
 OUTPUT = ('joint states', 'ok ', 'ERROR ', '-> ')

@@ -7,8 +7,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from robot_dynamics.nodes import recorder as recorder_progress
-from robot_dynamics.nodes.recorder import Progress
+from robot_dynamics.nodes.recorder import MOST_ERRORS, Progress
 
 TEXT, STATE = 'std_msgs/msg/String', 'sensor_msgs/msg/JointState'
 ARRAY = 'std_msgs/msg/Float64MultiArray'
@@ -57,12 +56,18 @@ def test_an_error_that_is_none_does_not_count(position):
     assert json.loads(progress.line(1))['error'] == pytest.approx(0.1)
 
 
-def test_what_nobody_asks_for_is_forgotten(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr(recorder_progress.time, 'monotonic', lambda: now)
+def test_old_errors_are_forgotten():
+    progress = Progress()
+    for k in range(5000):
+        message = JointState(position=(0.1,))
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(10_000_000 * k, 10**9)
+        progress.note('/c/tracking_error', STATE, serialize_message(message))
+    assert len(progress._errors) <= 102
+
+
+def test_errors_without_stamps_do_not_grow():
     progress = Progress()
     data = error(0.1)
-    for _ in range(5000):
-        now += 0.01
+    for _ in range(2 * MOST_ERRORS):
         progress.note('/c/tracking_error', STATE, data)
-    assert len(progress._errors) <= 102
+    assert len(progress._errors) == MOST_ERRORS

@@ -178,13 +178,17 @@ def test_names_of_motors_can_be_given(work, capsys):
 
 
 def test_efforts_with_the_wrong_sign_leave_no_model(work, capsys):
-    assert identify(work, 'log.npz', 'effort: {sign: -1}\nestimate: {cutoff: 10}\n') == 1
+    settings = 'effort: {sign: -1}\nestimate: {cutoff: 10}\n'
+    assert identify(work, 'log.npz', settings) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith('Not to be used: ')
-    assert 'has the impossible estimate -' in captured.err and 'check sign' in captured.err
-    assert '--allow-inconsistent' not in captured.err
+    assert 'motor_joint1 effort has its sign flipped' in captured.err
     assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html',
                                                                 MARKS}
     assert 'No URDF and no parameter file' in (work / 'out' / 'report.html').read_text()
+    # A negative rotor is in no file, whatever is allowed.
+    assert identify(work, 'log.npz', settings, '--allow-inconsistent') == 1
+    assert 'has the impossible estimate -' in capsys.readouterr().err
+    assert not (work / 'out' / 'elastic_joints.yaml').exists()
     refused = json.loads((work / 'out' / 'result.json').read_text())['refused']
     assert 'has the impossible estimate' in refused

@@ -43,4 +43,4 @@ def test_errors_are_one_line(log, tmp_path, capsys):
     assert 'nothing.csv' in capsys.readouterr().err
     (tmp_path / 'file').write_text('')
     assert main(['stiffness', str(log), '--output', str(tmp_path / 'file')]) == 1
-    assert 'cannot be written' in capsys.readouterr().err
+    assert 'must be a folder, got a file' in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_below_eps0_nothing_is_fed_back(geared, states):
     _, _, q_d, v_d, a_d = states
     tau = law.update(q_d + 1e-4, v_d, q_d, v_d, a_d, T, adapt=False)
     np.testing.assert_array_equal(tau, law.tau_model)
-    tau = law.update(q_d + 1e-3, v_d, q_d, v_d, a_d, T, adapt=False)
+    tau = law.update(q_d + 2e-3, v_d, q_d, v_d, a_d, T, adapt=False)
     assert np.abs(tau - law.tau_model).max() > 0.01
     assert law.schedule.counts['skipped'] == 1
 

@@ -107,6 +107,7 @@ def test_little_can_change_while_a_node_runs():
         'adapt', 'adapt_after', 'payload.mass', 'payload.com', 'payload.inertia',
         'guiding.damping', 'guiding.friction_help', 'rejected_trajectory',
         'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness', 'feedback.damping',
+        'adaptation.frequency',
         'impedance.stiffness', 'impedance.rotational_stiffness', 'impedance.damping_ratio',
         'impedance.damping', 'impedance.rotational_damping'}
     assert {row.name for row in TABLES['inverse_dynamics'] if not row.read_only} \
