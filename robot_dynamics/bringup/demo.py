@@ -413,7 +413,7 @@ class Watch:
         """
         if self._lost_since is not None and self._now - self._lost_since > LOST_TIMEOUT:
             raise BringupError(
-                'stopped following the reference: ' + (self._reason or 'no reason was logged'),
+                f'stopped following the reference: {self._why()}',
                 subject='the controller',
                 remedy='run it without --real-time, if this machine is busy'
                 if self._plan.real_time else None)
@@ -421,10 +421,13 @@ class Watch:
             self._is_over = self._lost_since is None and self._tracked >= self._plan.seconds
             return self._is_over
         if self._now > START_TIMEOUT:
-            raise BringupError(f'did not move within {START_TIMEOUT:g} s: '
-                               + (self._reason or 'no reason was logged'), subject='the arm',
-                               remedy=None)
+            raise BringupError(f'did not move within {START_TIMEOUT:g} s: {self._why()}',
+                               subject='the arm', remedy=None)
         return False
+
+    def _why(self) -> str:
+        """First reason of the controller, or the last warning of any node."""
+        return self._reason or (self.messages[-1] if self.messages else 'no reason was logged')
 
     def _is_lost(self, mode: str) -> bool:
         """Whether the controller has stopped for good; at the start it may stop temporarily."""

@@ -78,6 +78,8 @@ class Reader:
                                                 stdout=log, stderr=subprocess.STDOUT)
             self.wait_until_tracking()
             return
+        if words[0] == './demo':  # a system of its own
+            self.stop()
         done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=self.environment,
                               capture_output=True, text=True, timeout=END, check=False)
         # The doctor of a busy machine reports that machine.

@@ -210,7 +210,8 @@ def go_to_extremes(live: Live, node: str, rows: Sequence[Parameter]) -> None:
 
 #: Judged as a whole, by what bodies can be and what is stable: their ends are not accepted.
 NO_ENDS = ('payload.inertia', 'feedback.bandwidth', 'feedback.error_rate', 'feedback.stiffness',
-           'feedback.damping', 'impedance.damping', 'impedance.rotational_damping')
+           'feedback.damping', 'adaptation.frequency', 'impedance.damping',
+           'impedance.rotational_damping')
 #: Values of a list that is empty by default and holds so many when it is not.
 COUNTS = {'faults.friction': 2 * 7, 'faults.armature': 7}
 
