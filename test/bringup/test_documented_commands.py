@@ -71,15 +71,14 @@ class Reader:
     def run(self, command):
         """Run a command to its end; one that runs until Ctrl-C goes on until the next of these."""
         words = shlex.split(command)
+        if words[1:2] == ['up'] or words[0] == './demo':
+            self.stop()  # a second system would disturb the first
         if words[1:2] == ['up'] and not {'--seconds', '--excitation'} & set(words):
-            self.stop()
             with (self.folder / 'up.log').open('w') as log:
                 self.running = subprocess.Popen(words, cwd=self.folder, env=self.environment,
                                                 stdout=log, stderr=subprocess.STDOUT)
             self.wait_until_tracking()
             return
-        if words[0] == './demo':  # a system of its own
-            self.stop()
         done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=self.environment,
                               capture_output=True, text=True, timeout=END, check=False)
         # The doctor of a busy machine reports that machine.
