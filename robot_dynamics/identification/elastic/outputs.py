@@ -90,10 +90,11 @@ def make_elastic_outputs(found: ElasticIdentification, data: ElasticDataset, urd
     refused: RobotDynamicsError | None = None
     findings: tuple[Finding, ...] = ()
     try:
-        if not allow_inconsistent:
-            require_no_errors(found.findings)
         robot, findings = _described(found, *parameters_with_bodies(
             found, only_nearest=allow_inconsistent))
+        # After what no option allows.
+        if not allow_inconsistent:
+            require_no_errors(found.findings)
         links = robot.links
         # Friction of links stays as described, because that of motors is identified.
         text, more = identified_urdf(urdf, links, PlainFriction(

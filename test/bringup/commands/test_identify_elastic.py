@@ -182,7 +182,9 @@ def test_efforts_with_the_wrong_sign_leave_no_model(work, capsys):
     assert identify(work, 'log.npz', settings) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith('Not to be used: ')
-    assert 'motor_joint1 effort has its sign flipped' in captured.err
+    assert 'effort has its sign flipped' in captured.out
+    assert 'has the impossible estimate -' in captured.err and 'check sign' in captured.err
+    assert '--allow-inconsistent' not in captured.err
     assert {path.name for path in (work / 'out').iterdir()} == {'result.json', 'report.html',
                                                                 MARKS}
     assert 'No URDF and no parameter file' in (work / 'out' / 'report.html').read_text()
