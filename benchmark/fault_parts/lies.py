@@ -19,6 +19,8 @@ LIE_SPEED = 3.0
 LIE_JUMP = 0.4
 #: Duration of faults that end. s.
 LIE_TIME = 0.5
+#: Shortest and longest delay of a busy machine, and mean time between two. s.
+SHORT_DELAY, LONG_DELAY, DELAYS_APART = 0.01, 0.09, 0.02
 
 
 @dataclass
@@ -151,6 +153,25 @@ class Late(Fault):
         return stamp + (self._delay if stamp >= self.begin else 0.0)
 
 
+class MachineDelays(Fault):
+    """The machine delays the controller again and again: the last effort acts on meanwhile."""
+
+    #: One delay does no harm.
+    deadline = 0.4
+    needs_real_time = True
+
+    def __init__(self, joint: int, begin: float, seed: int):
+        super().__init__(joint, begin)
+        self._random = np.random.default_rng(seed)
+        self._from = self._until = begin
+
+    def lie(self, true: Reading) -> Reading | None:
+        while true.stamp >= self._from:
+            self._until = self._from + self._random.uniform(SHORT_DELAY, LONG_DELAY)
+            self._from = self._until + self._random.exponential(DELAYS_APART)
+        return None if true.stamp < self._until else true
+
+
 class Degrees(Fault):
     """The driver publishes degrees."""
 
@@ -223,6 +244,7 @@ FAULTS: dict[str, tuple[type[Fault], tuple[Any, ...]]] = {
     '40 ms late': (Late, (0.04,)),
     '80 ms late': (Late, (0.08,)),
     '120 ms late': (Late, (0.12,)),
+    'machine delays': (MachineDelays, (2,)),
     'degrees': (Degrees, ()),
     'torque sign': (TorqueSign, ()),
     'brake stuck': (BrakeStuck, ()),

@@ -277,6 +277,15 @@ class Robot(RobotData):
                      for suffix in PARAMETER_SUFFIXES)
 
     @property
+    def last_frame(self) -> str:
+        """Last link or frame of the description that moves; where none does, the last one.
+
+        Descriptions have fixed frames in any order: that of a UR5 ends with its base.
+        """
+        moving = [name for name, frame in self.frames.items() if frame.body >= 0]
+        return (moving or list(self.frames))[-1]
+
+    @property
     def is_directly_driven(self) -> bool:
         """Whether v is that of the bodies, without mimic joints and reordering."""
         return (self.n == self.body_coordinates.n and not np.any(self.coupling_offset)

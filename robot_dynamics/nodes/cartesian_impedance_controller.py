@@ -49,7 +49,7 @@ _SOFTENED = 0.95
 TABLE = (
     *FEEDBACK_PARAMETERS,
     Parameter('link', '', 'Link or frame that is controlled; empty means the last one of the '
-              'description.', read_only=True),
+              'description that moves.', read_only=True),
     Parameter('impedance.stiffness', _IMPEDANCE.stiffness, 'Stiffness along the axes x, y and z '
               'of the base.', 'N/m', *STIFFNESS_BOUNDS[0]),
     Parameter('impedance.rotational_stiffness', _IMPEDANCE.rotational_stiffness, 'Stiffness about '

@@ -88,7 +88,7 @@ MOTION_PARAMETERS = (
               'forth for ever.', read_only=True),
     Parameter('file', '', 'file: path of the JointTrajectory.', read_only=True),
     Parameter('link', '', 'line, circle: link or frame that moves along the path; empty means the '
-              'last frame of the robot.', read_only=True),
+              'last one of the description that moves.', read_only=True),
     Parameter('keep_orientation', True, 'line, circle: whether the orientation of the link stays.',
               read_only=True),
     Parameter('displacement', (0.1, 0.0, 0.0), 'line: from its start to its end, in base axes.',
@@ -268,7 +268,7 @@ def make_tip_motion(robot: Robot, values: Values, begin: FloatArray, *,
     if a parameter is invalid or the motion violates the limits.
     """
     dynamics = Dynamics(robot)
-    link = values['link'] or list(robot.frames)[-1]
+    link = values['link'] or robot.last_frame
     start = dynamics.forward_kinematics(begin, link)[:3, 3]
     task = TipTask(link, tip_path(values, start), values['tip_speed'],
                    values['tip_acceleration'], values['keep_orientation'])

@@ -248,7 +248,7 @@ INJECTION_PARAMETERS = (
     Parameter('push.force', (), 'Force on the arm in base axes, with or without a fault; empty '
               'means none.', 'N', -1e4, 1e4),
     Parameter('push.frame', '', 'Link or frame at the origin of which the push acts; empty means '
-              'the last frame.'),
+              'the last one of the description that moves.'),
 )
 
 
@@ -386,7 +386,7 @@ class SimulatedArmNode(PlainNode):
             self._plant.add_fault(Fault(joint, kind, values['fault.size'], begin, end))
             done.append(f'{kind.value} of {joint}')
         if force:
-            frame = values['push.frame'] or list(self._plant.robot.frames)[-1]
+            frame = values['push.frame'] or self._plant.robot.last_frame
             self._plant.add_push(frame, force, begin, end)
             done.append(f'push of {list(force)} N at {frame}')
         return ' and '.join(done) + f' at {begin:.3f} s'

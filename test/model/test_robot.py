@@ -235,6 +235,12 @@ def reaching(**changes):
     return make(placements=placements, link_offsets=[[0, 0, 0], [0, 0, 0.2]], **changes)
 
 
+def test_the_last_frame_is_one_that_moves():
+    robot = make(frames={'base': Frame(-1, np.eye(4)), 'tool': Frame(1, np.eye(4)),
+                         'elbow': Frame(0, np.eye(4)), 'mount': Frame(-1, np.eye(4))})
+    assert robot.last_frame == 'elbow'
+
+
 def test_length_is_that_of_the_longest_chain_beyond_the_first_joint():
     assert arm_length(reaching(inertial_parameters=np.zeros((2, 10)))) == pytest.approx(0.7)
 

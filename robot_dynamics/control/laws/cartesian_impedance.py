@@ -153,7 +153,7 @@ class CartesianImpedanceController(ModelController):
     settings : ImpedanceSettings, optional
         Impedance, posture and limits.
     link : str
-        Link or frame that is controlled; by default the last frame of the description.
+        Link or frame that is controlled; by default `Robot.last_frame`.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class CartesianImpedanceController(ModelController):
         super().__init__(robot, feedback=feedback, period=period, delay=delay, dynamics=dynamics)
         n = robot.n
         self.settings = ImpedanceSettings() if settings is None else settings
-        self.link = link or list(robot.frames)[-1]
+        self.link = link or robot.last_frame
         #: R.
         self.rate = min(FEEDBACK_MARGIN / dead_time(period, delay), LARGEST_RATE)
         self.longest_delay = LATE_MARGIN / max(self.rate, self.damping_rate)

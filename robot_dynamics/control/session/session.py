@@ -591,7 +591,7 @@ class ControlSession:
     def _supervise(self) -> Finding | None:
         """Feed the tests with the last state; return what is wrong."""
         monitor, supervisor = self.monitor, self.supervisor
-        is_late = self.lateness.count(self._lateness())
+        is_late = self.lateness.count(self._lateness(), monitor.dt)
         if not (monitor.dt > 0.0 and monitor.velocity_known):
             supervisor.begin(monitor.q, monitor.stamp)
             return None

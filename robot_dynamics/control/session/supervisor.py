@@ -56,9 +56,9 @@ STILL = 0.03
 #: Window of the obedience test, s; share of the effort limit from which on a command is compared;
 #: share of the command that has to act against it.
 OBEDIENCE_WINDOW, COMPARED_SHARE, REVERSED_SHARE = 0.01, 0.1, -0.4
-#: States over which late ones are counted; share of late states at which the session goes safe,
-#: and share at which it returns. Single late states do no harm.
-COUNTED_STATES, TOO_MANY_LATE, FEW_LATE = 50, 0.4, 0.05
+#: States, and time in s, over which late ones are counted, the shorter of both; share of late ones
+#: at which the session goes safe, and at which it returns. Single late states do no harm.
+COUNTED_STATES, COUNTED_TIME, TOO_MANY_LATE, FEW_LATE = 50, 0.2, 0.4, 0.05
 #: States in a row that are older than twice that age, after which the session goes safe.
 VERY_LATE_STATES = 3
 #: Sudden change of the speed of a position, over the speed limit, that shows a faulty encoder; a
@@ -247,6 +247,7 @@ class MotionSupervisor:
 class LatenessCounter:
     """Share of states that are older than a feedback tolerates.
 
+    A state after a gap counts for the time of the gap, in which the last effort acted.
     `longest_delay` is the age up to which the loop is stable, s; `age` is the recent age, which
     falls slowly, s.
     """
@@ -258,10 +259,11 @@ class LatenessCounter:
         self.age = 0.0
         self.is_late = False
 
-    def count(self, age: float) -> bool:
-        """Count a state of some age, s; return `is_late`."""
+    def count(self, age: float, dt: float) -> bool:
+        """Count a state of some age that came some time after the last, s; return `is_late`."""
         self.age = max(age, self.age - self.age / COUNTED_STATES)
-        self._share += ((age > self.longest_delay) - self._share) / COUNTED_STATES
+        weight = min(1.0, max(1.0 / COUNTED_STATES, dt / COUNTED_TIME))
+        self._share += ((age > self.longest_delay) - self._share) * weight
         self._very_late = self._very_late + 1 if age > 2.0 * self.longest_delay else 0
         self.is_late = self._very_late >= VERY_LATE_STATES \
             or self._share > (FEW_LATE if self.is_late else TOO_MANY_LATE)

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('mujoco')
 
 from benchmark.fault_parts.arm import DESCRIPTIONS
-from benchmark.fault_parts.lies import FAULTS, Fault
+from benchmark.fault_parts.lies import FAULTS, Fault, MachineDelays
 from benchmark.fault_parts.runs import DEADLINES, FAULT_AFTER, LAWS, Bench, concerns, run
 from robot_dynamics.control.session.modes import Mode
 
@@ -64,6 +64,23 @@ def test_a_velocity_that_flips_while_an_arm_accelerates_is_not_put_down_to_the_p
         monkeypatch):
     monkeypatch.setattr('benchmark.fault_parts.runs.PUSH_PHASE', 0.625)
     judge('arm7', 'gravity', 250.0, 'velocity sign')
+
+
+@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('law', ['adaptive', 'pd_gravity'])
+def test_delays_of_the_machine_do_not_speed_an_arm_up(law, seed, monkeypatch):
+    """Without friction; each delay alone is shorter than the timeout of states."""
+    monkeypatch.setattr('benchmark.fault_parts.arm.COULOMB_SHARE', 0.0)
+    monkeypatch.setattr('benchmark.fault_parts.arm.VISCOUS_SHARE', 0.0)
+    bench = Bench('arm7', law, 250.0)
+    bench.run_to_tracking()
+    begin = bench.time + FAULT_AFTER
+    delays = MachineDelays(bench.joint, begin, seed)
+    while bench.time < begin + 3.0:
+        bench.cycle(delays)
+        assert np.abs(bench.arm.v / bench.limit).max() < 0.6
+    assert bench.session.mode is Mode.SAFE
+    assert np.abs(bench.arm.v / bench.limit).max() < 0.02
 
 
 class Push(Fault):

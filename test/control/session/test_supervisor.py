@@ -193,13 +193,22 @@ def test_an_effort_of_the_wrong_sign_is_found_at_once(robot, payload, reversed_j
 
 def test_late_states_are_counted():
     counter = LatenessCounter(0.01)
-    assert not any(counter.count(0.001) for _ in range(1000))
+    assert not any(counter.count(0.001, PERIOD) for _ in range(1000))
     # Single late ones do no harm.
-    assert not any(counter.count(0.04 if k % 4 == 0 else 0.001) for k in range(1000))
+    assert not any(counter.count(0.04 if k % 4 == 0 else 0.001, PERIOD) for k in range(1000))
     counter = LatenessCounter(0.01)
-    late = [counter.count(0.012) for _ in range(50)]
+    late = [counter.count(0.012, PERIOD) for _ in range(50)]
     assert 20 <= late.index(True) <= 30
     assert counter.age == pytest.approx(0.012)
-    prompt = [counter.count(0.001) for _ in range(300)]
+    prompt = [counter.count(0.001, PERIOD) for _ in range(300)]
     assert not prompt[-1] and prompt.index(False) > 20
-    assert [counter.count(0.04) for _ in range(3)] == [False, False, True]
+    assert [counter.count(0.04, PERIOD) for _ in range(3)] == [False, False, True]
+
+
+def test_a_late_state_counts_for_the_time_in_which_the_last_effort_acted():
+    """Of five states one is late, but for most of the time the arm has an effort that is."""
+    counter = LatenessCounter(0.01)
+    late = [counter.count(0.06 if k % 5 == 0 else 0.001, 0.06 if k % 5 == 0 else PERIOD)
+            for k in range(20)]
+    # One delay of the machine does no harm.
+    assert not any(late[:5]) and late[5]
