@@ -3,10 +3,12 @@
 
 The motion is sent in overlapping chunks, so that a lost chunk has no effect. It starts when a
 controller publishes the mode tracking, with a move from the measured pose. It ends when that
-controller stops tracking, and starts again when this or another controller tracks.
+controller stops tracking, and starts again when this or another controller tracks, or where chunks
+come too late to be followed.
 """
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -320,6 +322,8 @@ class ReferenceNode(PlainNode):
         self._failure = ''
         self._motion: Reference | None = None
         self._start = 0.0
+        #: Stamp of the end of the last chunk that is followed, or of the start. ns.
+        self._followed_until = 0
         self._chunks = 0
 
     def start(self) -> None:
@@ -341,6 +345,8 @@ class ReferenceNode(PlainNode):
         for name in values['controllers']:
             self.fast.subscribe(String, f'{name}/mode', partial(self._on_mode, name),
                                 qos.latched())
+            self.fast.subscribe(String, f'{name}/reference_status', partial(self._on_result, name),
+                                qos.latched())
         self.fast.tick(values['chunk_period'], self._stream)
 
     def _on_mode(self, name: str, message: String) -> None:
@@ -354,6 +360,19 @@ class ReferenceNode(PlainNode):
             if self._motion is not None:
                 self.get_logger().info(f'{name} is {mode}: the motion ends')
             self._motion, self._controller, self._failure = None, '', ''
+
+    def _on_result(self, name: str, message: String) -> None:
+        """Start over from where the arm is if it has nothing to follow and a chunk is rejected."""
+        result = json.loads(message.data)
+        if name != self._controller or self._motion is None \
+                or result['stamp'] < self._followed_until:
+            return
+        if result['accepted']:
+            self._followed_until = result['stamp'] + round(1e9 * self.parameters.values['horizon'])
+        else:
+            self.get_logger().warning(f'{name} follows nothing, the motion starts over: '
+                                      f'{result["text"]}', throttle_duration_sec=5.0)
+            self._motion = None
 
     def _stream(self) -> None:
         """Send the next chunk, or begin."""
@@ -373,6 +392,7 @@ class ReferenceNode(PlainNode):
             later = self._fetch_state()
             now = now if later is None else later
             self._start = now + self.parameters.values['lead']
+            self._followed_until = self._stamps.nanoseconds(self._start)
             self.get_logger().info(f'the motion starts, {self._controller} follows')
         elapsed = max(0.0, now - self._start)
         values = self.parameters.values

@@ -67,8 +67,10 @@ def _enclaves() -> Iterable[str]:
     references = [f'{node}/reference' for node in TRACKING_NODES]
     tracking = [topic for node in TRACKING_NODES for topic in CONTROLLER_NODES[node].all_topics]
     yield _enclave('reference', {
-        'publish': references, 'subscribe': [*(f'{node}/mode' for node in TRACKING_NODES),
-                                             'joint_states', 'robot_description']})
+        'publish': references,
+        'subscribe': [*(f'{node}/{topic}' for node in TRACKING_NODES
+                        for topic in ('mode', 'reference_status')),
+                      'joint_states', 'robot_description']})
     yield _enclave('excitation', {
         'publish': [*references, 'excitation/state'],
         'subscribe': [*_ARM, 'excitation/state', _COMMANDS, *tracking]})
