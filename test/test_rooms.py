@@ -14,7 +14,7 @@ MODULES = sorted(PACKAGE.rglob('*.py'))
 
 #: Each room may import itself and what stands to its left.
 ROOMS = ('lazy', 'errors', 'files', 'model', 'recordings', 'closed_form', 'dynamics', 'elastic',
-         'control', 'identification', 'simulation', 'nodes', 'report', 'bringup')
+         'control', 'real_time', 'identification', 'simulation', 'nodes', 'report', 'bringup')
 ROS = ('rclpy', 'rcl_interfaces', 'sensor_msgs', 'std_msgs', 'trajectory_msgs', 'std_srvs',
        'diagnostic_msgs', 'lifecycle_msgs', 'rosgraph_msgs', 'builtin_interfaces',
        'geometry_msgs', 'controller_manager_msgs')

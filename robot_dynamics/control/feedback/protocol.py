@@ -93,7 +93,7 @@ class HardwareGravityController:
 
     def __init__(self, controller: TrackingController, gravity: Gravity,
                  hardware_gravity: FloatArray):
-        self._controller = controller
+        self.controller = controller
         self._gravity = gravity
         self._hardware_gravity = hardware_gravity
         self._tau = np.zeros_like(hardware_gravity)
@@ -102,39 +102,39 @@ class HardwareGravityController:
     @property
     def damping_rate(self) -> float:
         """Fastest rate at which the safe effort damps a motion, 1/s."""
-        return self._controller.damping_rate
+        return self.controller.damping_rate
 
     @property
     def longest_delay(self) -> float:
         """Dead time T/2 + delay up to which a running loop is continued, s."""
-        return self._controller.longest_delay
+        return self.controller.longest_delay
 
     def reset(self, q: FloatArray, v: FloatArray) -> None:
         """Reset filters and finite differences; keep the estimates."""
-        self._controller.reset(q, v)
+        self.controller.reset(q, v)
 
     def update(self, q: FloatArray, v: FloatArray, q_d: FloatArray, v_d: FloatArray,
                a_d: FloatArray, dt: float, *, adapt: bool) -> FloatArray:
         """Effort to send for a state and desired motion."""
-        return self._less_gravity(q, self._controller.update(q, v, q_d, v_d, a_d, dt,
+        return self._less_gravity(q, self.controller.update(q, v, q_d, v_d, a_d, dt,
                                                              adapt=adapt))
 
     def holding_effort(self, q: FloatArray, v: FloatArray, q_hold: FloatArray) -> FloatArray:
         """Effort to send to hold a pose."""
-        return self._less_gravity(q, self._controller.holding_effort(q, v, q_hold))
+        return self._less_gravity(q, self.controller.holding_effort(q, v, q_hold))
 
     def safe_effort(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Effort to send in the safe mode: damping."""
-        return self._less_gravity(q, self._controller.safe_effort(q, v))
+        return self._less_gravity(q, self.controller.safe_effort(q, v))
 
     def note_applied(self, tau: FloatArray) -> None:
         """Pass on the joint efforts: those sent plus the gravity that the hardware adds."""
         np.add(tau, self._hardware_gravity, out=self._applied)
-        self._controller.note_applied(self._applied)
+        self.controller.note_applied(self._applied)
 
     def forget_recent(self) -> None:
         """Return to the estimates of some tenths of a second ago, before a fault."""
-        self._controller.forget_recent()
+        self.controller.forget_recent()
 
     def _less_gravity(self, q: FloatArray, tau: FloatArray) -> FloatArray:
         gravity = self._gravity(q)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The equations of one robot in C99: ``robot.h`` and ``robot.c`` of a real-time controller.
+
+Each function takes the inertial parameters of the bodies, ten each, in the order of
+`Robot.inertial_parameters`: they are the estimates of an adaptive law. Geometry, gravity and
+rotor inertias are numbers in the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from robot_dynamics.closed_form import composite, recursion
+from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
+from robot_dynamics.closed_form.geometry import Geometry, number, numeric_geometry
+from robot_dynamics.closed_form.recording import Input, Output, Recording
+from robot_dynamics.closed_form.tape import Scalar, Tape
+from robot_dynamics.dynamics.native.robot import _flat as flat
+from robot_dynamics.model.robot import Robot
+
+Arrays: TypeAlias = 'Mapping[str, list[Any]]'
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An equation: its inputs, and the formulas of its outputs."""
+
+    text: str
+    inputs: tuple[str, ...]
+    outputs: Callable[[Tape, Geometry, Robot, Arrays], Mapping[str, list[Scalar]]]
+
+
+def write_robot(robot: Robot, names: Iterable[str]) -> tuple[str, str]:
+    """Header and source with the equations of some names, see `KERNELS`.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> header, source = write_robot(Robot.from_urdf('planar_2r'), ['gravity'])
+    >>> header.splitlines()[-3]
+    'void rd_gravity(const double *q, const double *parameters, double *g);'
+    """
+    geometry = numeric_geometry(robot)
+    recordings = [_record(geometry, robot, name) for name in names]
+    functions = [c_function(recording) for recording in recordings]
+    title = f'/* SPDX-License-Identifier: Apache-2.0\n *\n * Equations of {_comment(robot.name)}'
+    declarations = [f'/* {KERNELS[recording.name[3:]].text} */\n{_declaration(recording)}'
+                    for recording in recordings]
+    joints = ', '.join(map(_comment, robot.joint_names))
+    header = '\n'.join([
+        f'{title}.', ' *', f' * Joints: {joints}.',
+        ' * Positions in rad or m, efforts in N m or N. Matrices are stored row after row.',
+        ' * Inertial parameters, ten per body: m, m c, and J about the origin of the link',
+        ' * (xx, xy, xz, yy, yz, zz).', ' */',
+        '#ifndef RD_ROBOT_H', '#define RD_ROBOT_H', '',
+        f'#define RD_N {robot.n}  /* joints */',
+        f'#define RD_N_BODIES {robot.n_bodies}  /* moving bodies */', '',
+        *declarations, '', '#endif', ''])
+    macro = [PART_MACRO] if any('\nPART ' in f'\n{text}' for text in functions) else []
+    source = '\n'.join([f'{title}, without operations on zeros and ones.\n */',
+                        '#include "robot.h"', '', '#include <math.h>', '', *macro, *functions])
+    return header, source
+
+
+def _record(geometry: Geometry, robot: Robot, name: str) -> Recording:
+    kernel, tape = KERNELS[name], Tape()
+    lengths = {'parameters': 10 * robot.n_bodies}
+    inputs = {group: tape.symbols(group, (
+        f'{group}{k}' for k in range(lengths.get(group, robot.n)))) for group in kernel.inputs}
+    outputs = kernel.outputs(tape, geometry, robot, inputs)
+    return Recording(f'rd_{name}', kernel.text, robot.name, tape,
+                     tuple(Input(group, ()) for group in inputs),
+                     tuple(Output(key, (len(entries),), tuple(entries))
+                           for key, entries in outputs.items()))
+
+
+def _declaration(recording: Recording) -> str:
+    arguments = [f'const double *{array.group}' for array in recording.inputs] \
+        + [f'double *{output.name}' for output in recording.outputs]
+    return f'void {recording.name}({", ".join(arguments)});'
+
+
+def _comment(text: str) -> str:
+    """Text that cannot end a comment."""
+    return text.replace('*/', '* /').replace('/*', '/ *')
+
+
+def _gravity(tape: Tape, arm: Geometry, robot: Robot, x: Arrays) -> dict[str, list[Scalar]]:
+    return {'g': recursion.gravity_torque(tape, arm, x['q'], x['parameters'])}
+
+
+def _mass_matrix(tape: Tape, arm: Geometry, robot: Robot, x: Arrays) -> dict[str, list[Scalar]]:
+    M, _, _ = composite.matrices(tape, arm, x['q'], [0] * arm.n, x['parameters'])
+    for i, rotor in enumerate(robot.armature):
+        M[i][i] = M[i][i] + number(rotor)
+    return {'M': flat(M)}
+
+
+def _inverse_dynamics(tape: Tape, arm: Geometry, robot: Robot, x: Arrays,
+                      ) -> dict[str, list[Scalar]]:
+    tau = recursion.efforts(tape, arm, x['q'], x['v'], x['v'], x['a'], x['parameters'])
+    return {'tau': [effort + a * number(rotor)
+                    for effort, a, rotor in zip(tau, x['a'], robot.armature, strict=True)]}
+
+
+def _regressor(tape: Tape, arm: Geometry, robot: Robot, x: Arrays) -> dict[str, list[Scalar]]:
+    return {'Y': flat(recursion.regressor(tape, arm, x['q'], x['v'], x['v'], x['a']))}
+
+
+def _adaptive_terms(tape: Tape, arm: Geometry, robot: Robot, x: Arrays,
+                    ) -> dict[str, list[Scalar]]:
+    tau, gradient = recursion.adaptive_terms(tape, arm, *(x[group] for group in (
+        'q', 'v', 'v_r', 'a_r', 's', 'parameters')))
+    return {'tau': tau, 'gradient': gradient}
+
+
+KERNELS = {
+    'gravity': Kernel('Gravity efforts g.', ('q', 'parameters'), _gravity),
+    'mass_matrix': Kernel('Mass matrix M with the rotor inertias.', ('q', 'parameters'),
+                          _mass_matrix),
+    'inverse_dynamics': Kernel('Efforts M a + C v + g with the rotor inertias.',
+                               ('q', 'v', 'a', 'parameters'), _inverse_dynamics),
+    'regressor': Kernel('Regressor Y of the inertial parameters: M a + C v + g = Y parameters,\n'
+                        ' * without rotor inertias.', ('q', 'v', 'a'), _regressor),
+    'adaptive_terms': Kernel('Yr parameters and Yr^T s, without rotor inertias and joint terms.',
+                             ('q', 'v', 'v_r', 'a_r', 's', 'parameters'), _adaptive_terms),
+}
