@@ -39,7 +39,8 @@ setup(
     package_dir={'': '.'},
     packages=find_packages(include=[package_name, f'{package_name}.*']),
     package_data={package_name: ['py.typed', 'report/page/*', 'dynamics/native/*.c',
-                                 'real_time/templates/*', 'real_time/templates/*/*']},
+                                 'real_time/templates/*', 'real_time/templates/*/*',
+                                 'real_time/templates/*/*/*']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{package_name}']),
         (f'share/{package_name}', ['package.xml']),

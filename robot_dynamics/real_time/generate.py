@@ -28,13 +28,12 @@ def core_files(session: ControlSession) -> dict[str, str]:
     controller = session.controller
     law = controller.controller if isinstance(controller, HardwareGravityController) \
         else controller
-    name = next((name for name, row in LAWS.items() if type(law) is row.kind), None)
-    if name is None:
+    row = next((row for row in LAWS.values() if type(law) is row.kind), None)
+    if row is None:
         raise ParameterError(f'cannot be written as C, {type(law).__name__}', subject='law',
                              remedy='choose one of ' + ', '.join(LAWS))
-    row = LAWS[name]
-    texts = {file: template(file) for file in (*SESSION_FILES, *row.shared)}
-    texts['law_state.h'], texts['law.c'] = (template(f'laws/{name}.{end}') for end in 'hc')
+    texts = {file: template(file) for file in SESSION_FILES}
+    texts |= {Path(file).name: template(f'laws/{file}') for file in row.files}
     texts['robot.h'], texts['robot.c'] = write_robot(
         session.robot, dict.fromkeys((*_KERNELS, *row.kernels)))
     return texts | constants_files([*session_constants(session), *row.constants(law)])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The laws that can be written as C: their templates, constants and equations."""
+"""The laws that can be written as C: their templates, equations and constants.
+
+The C designs nothing: gains, metrics and weights are those of the Python object.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robot_dynamics.control.laws.model_based import PDGravityController
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robot_dynamics.control.adaptation import gradient, learning, regressor_memory
+from robot_dynamics.control.adaptation.estimates_file import SAME
+from robot_dynamics.control.adaptation.gradient import Adaptation
+from robot_dynamics.control.laws import slotine_li
+from robot_dynamics.control.laws.model_based import (
+    ComputedTorqueController,
+    PDGravityController,
+)
+from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.dynamics.joint_terms import choice_of
+from robot_dynamics.dynamics.kernels import slotine_li as terms
+from robot_dynamics.errors import ParameterError
 from robot_dynamics.real_time.constants import Constant
 
 
 @dataclass(frozen=True)
 class Law:
-    """A law: its class in Python, its constants, and the equations that it needs.
+    """A law: its class in Python, its constants, its equations, and its templates.
 
-    The templates ``laws/<name>.h`` and ``laws/<name>.c`` become ``law_state.h`` and ``law.c``;
-    the templates `shared` keep their names.
+    One of the templates, which are below ``laws/``, is ``law_state.h``.
     """
 
     kind: type
     constants: Callable[[Any], list[Constant]]
     kernels: Sequence[str]
-    shared: Sequence[str] = ()
+    files: Sequence[str]
 
 
 def feedback_constants(law: Any) -> list[Constant]:
@@ -37,6 +53,111 @@ def feedback_constants(law: Any) -> list[Constant]:
             Constant('model', law.model.parameters.ravel(), 'of the arm with its payload')]
 
 
+def computed_torque_constants(law: ComputedTorqueController) -> list[Constant]:
+    """Gains, and the friction of the description."""
+    return [*feedback_constants(law),
+            Constant('constant_gains', law.feedback.is_constant,
+                     'whether K_P and K_D replace omega_D and lambda'),
+            Constant('coulomb_velocity', law._epsilon, 'rad/s or m/s'),
+            Constant('damping', law.robot.damping, 'N m s/rad or N s/m'),
+            Constant('friction', law.robot.friction, 'N m or N')]
+
+
+def adaptive_constants(law: AdaptiveController) -> list[Constant]:
+    """Gains, prior, metric and memory of the adaptive law.
+
+    Raises a ParameterError for an update law that is not written as C.
+    """
+    gains, adaptation = law.gains, law.adaptation
+    if not isinstance(adaptation, Adaptation) or not adaptation.keeps_bodies:
+        raise ParameterError(f'cannot be written as C, {gains.law} in {gains.coordinates}',
+                             subject='adaptation.law', remedy='choose memory, composite, '
+                             'projection or dead_zone, in links')
+    if law.known:
+        raise ParameterError('cannot be written as C', subject='known parameters',
+                             remedy='leave them out: all parameters are then learnt')
+    row, bodies = adaptation._constants, 10 * law.robot.n_bodies
+    precision = adaptation.precision()
+    memory = None if law.learning.memory is None else law.learning.memory._memory
+    per_body = {
+        'body_gain': (row[:, gradient.GAIN:gradient.TRACE], 'Gamma'),
+        'body_trace': (row[:, gradient.TRACE:gradient.METRIC_GAIN], 'weights of tr X'),
+        'largest_mass': (row[:, gradient.LARGEST], 'kg'),
+        'largest_spread': (row[:, gradient.LARGEST + 1], 'tr Sigma, kg m^2'),
+        'mass_way_back': (row[:, gradient.WAY_BACK:gradient.WAY_BACK + 10], ''),
+        'spread_way_back': (row[:, gradient.WAY_BACK + 10:gradient.ROOT], ''),
+        'body_root': (row[:, gradient.ROOT:gradient.INVERSE], 'L with Q = L L^T'),
+        'body_inverse': (row[:, gradient.INVERSE:gradient.METRIC], 'L^-1'),
+        'body_precision': (np.array([precision[k:k + 10, k:k + 10]
+                                     for k in range(0, bodies, 10)]), 'Gamma^-1'),
+    }
+    per_term: dict[str, tuple[ArrayLike, str]] = {
+        'terms': (choice_of(gains.terms, 1.0)[2:2 + len(gains.terms)], 'codes of joint terms'),
+        'term_gain': (adaptation._term_gains, 'diagonal of Gamma'),
+        'term_precision': (precision.diagonal()[bodies:], 'of Gamma^-1'),
+        'least_term': (adaptation._term_ranges[0], ''),
+        'largest_term': (adaptation._term_ranges[1], ''),
+    }
+    return [
+        *feedback_constants(law),
+        Constant('estimates', adaptation.prior.size, 'parameters that are learnt'),
+        Constant('terms', len(gains.terms), 'of each joint: ' + ', '.join(gains.terms)),
+        *(Constant(f'term_{name.lower()}', int(getattr(terms, name)), 'code of a joint term')
+          for name in ('VISCOUS', 'COULOMB', 'ARMATURE')),
+        Constant('coulomb_velocity', gains.coulomb_velocity, 'rad/s or m/s'),
+        Constant('prior', adaptation.prior),
+        Constant('initial', law.estimate, 'estimates to start from'),
+        Constant('load', law._load[:bodies], 'of the payload'),
+        Constant('rotors', law._rotors, 'known rotor inertias, kg m^2 or kg'),
+        Constant('body_metric_gain', adaptation.metric.gain, 'gamma, 1/J'),
+        *(Constant(name, np.ravel(value), text) for name, (value, text) in per_body.items()),
+        # C has no arrays without elements.
+        *(Constant(name, np.ravel(value) if np.size(value) else [0.0], text)
+          for name, (value, text) in per_term.items()),
+        Constant('leakage', adaptation.leakage, 'sigma, 1/s'),
+        Constant('dead_zone', gains.dead_zone if gains.parts.has_dead_zone else 0.0,
+                 'norm of s below which nothing is learnt'),
+        Constant('composite_weight', law.learning._weight, 'of the prediction error'),
+        Constant('composite_cutoff', gains.composite_cutoff, 'Hz'),
+        Constant('longest_learning_step', gains.longest_step, 's'),
+        Constant('largest_sliding', gains.largest_sliding, 'largest plausible entry of s'),
+        Constant('rest_after', gains.rest_after, 'without desired motion, s'),
+        Constant('rest_sliding', gains.rest_sliding, 'entry of s above which a rest is none'),
+        Constant('rest_desired_speed', learning.STILL, 'rad/s or m/s'),
+        Constant('largest_relative_step', gradient.LARGEST_RELATIVE_STEP),
+        Constant('cone_floor', gradient.CONE_FLOOR),
+        Constant('jacobi_sweeps', gradient.JACOBI_SWEEPS),
+        Constant('noise_fading', learning.FADING, 's'),
+        Constant('noise_margin', learning.MARGIN),
+        Constant('reference_step', learning.REFERENCE_STEP, 'rad or m'),
+        Constant('patience', learning.PATIENCE, 's'),
+        Constant('kept', slotine_li.KEPT, 'past estimates'),
+        Constant('kept_every', slotine_li.KEPT_EVERY, 's'),
+        Constant('same_estimate', SAME),
+        Constant('remembers', memory is not None, 'whether past motion is remembered'),
+        *([] if memory is None else [
+            Constant('memory_time', regressor_memory.MEMORY, 's'),
+            Constant('memory_interval', regressor_memory.INTERVAL, 's'),
+            Constant('memory_cutoff', regressor_memory.CUTOFF, 'Hz'),
+            Constant('contradiction', regressor_memory.CONTRADICTION),
+            Constant('negligible', regressor_memory.NEGLIGIBLE),
+            Constant('recent', regressor_memory.RECENT, 'samples'),
+            Constant('memory_rows', memory._rows_to_take_in, 'of the sums for each sample'),
+            Constant('memory_work', memory._work, 'multiplications for each sample'),
+            Constant('memory_weight', memory._weights)]),
+    ]
+
+
 LAWS = {
-    'pd_gravity': Law(PDGravityController, feedback_constants, ('gravity', 'mass_matrix')),
+    'pd_gravity': Law(PDGravityController, feedback_constants, ('gravity', 'mass_matrix'),
+                      ('feedback.h', 'feedback.c', 'model_based/law_state.h',
+                       'model_based/model_based.c', 'model_based/pd_gravity.c')),
+    'computed_torque': Law(ComputedTorqueController, computed_torque_constants,
+                           ('gravity', 'mass_matrix', 'inverse_dynamics'),
+                           ('feedback.h', 'feedback.c', 'model_based/law_state.h',
+                            'model_based/model_based.c', 'model_based/computed_torque.c')),
+    'adaptive': Law(AdaptiveController, adaptive_constants,
+                    ('gravity', 'mass_matrix', 'regressor', 'adaptive_terms'),
+                    ('feedback.h', 'feedback.c', 'adaptive/law_state.h', 'adaptive/adaptive.c',
+                     'adaptive/estimates.c', 'adaptive/memory.c')),
 }
