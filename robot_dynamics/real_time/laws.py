@@ -122,7 +122,7 @@ def adaptive_constants(law: AdaptiveController) -> list[Constant]:
         Constant('longest_learning_step', gains.longest_step, 's'),
         Constant('largest_sliding', gains.largest_sliding, 'largest plausible entry of s'),
         Constant('rest_after', gains.rest_after, 'without desired motion, s'),
-        Constant('rest_sliding', gains.rest_sliding, 'entry of s above which a rest is none'),
+        Constant('rest_sliding', gains.rest_sliding, 'entry of s that ends a rest'),
         Constant('rest_desired_speed', learning.STILL, 'rad/s or m/s'),
         Constant('largest_relative_step', gradient.LARGEST_RELATIVE_STEP),
         Constant('cone_floor', gradient.CONE_FLOOR),
