@@ -108,12 +108,12 @@ def findings(fault: str, law: str, rate: float, outcome: Outcome) -> list[str]:
     return found
 
 
-def reference_points(model: Robot, q: FloatArray) -> list[TrajectoryPoint]:
-    """Sines about a pose that grow from rest within half a second."""
+def reference_points(model: Robot, q: FloatArray, duration: float = FAULT_AFTER + WATCHED
+                     ) -> list[TrajectoryPoint]:
+    """Sines about a pose that grow from rest within half a second, for some time, s."""
     omega = 2.0 * math.pi * FREQUENCY
     amplitude = REFERENCE_SHARE * model.limits.velocity / omega
     points = []
-    duration = FAULT_AFTER + WATCHED
     for time in np.arange(0.0, duration, 0.02):
         grow = min(time / 0.5, 1.0)
         share = grow**3 * (10 - 15 * grow + 6 * grow**2)

@@ -15,7 +15,9 @@ from robot_dynamics.real_time.kernels import write_robot
 from robot_dynamics.real_time.laws import LAWS
 
 #: Templates of every controller.
-SESSION_FILES = ('modes.h', 'modes.c', 'law.h', 'session.h', 'controller.h')
+SESSION_FILES = ('controller.h', 'session.h', 'session.c', 'law.h', 'modes.h', 'modes.c',
+                 'joint_state.c', 'start_gate.c', 'limits.c', 'safe_command.c', 'supervisor.c',
+                 'trajectory.c', 'trajectory_limits.c', 'stop_motion.c')
 #: Templates of the plugin, and where they go; `@NAME@` is the name of the package and `@CLASS@`
 #: that of its class.
 PLUGIN_FILES: dict[str, str] = {}

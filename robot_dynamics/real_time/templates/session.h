@@ -63,7 +63,6 @@ struct rd_limiter {
     int has_last;
 };
 
-void rd_limiter_init(struct rd_limiter *l);
 void rd_limiter_begin_at(struct rd_limiter *l, const double effort[RD_N]);
 void rd_limiter_begin_ramp(struct rd_limiter *l, double longest_step);
 int rd_limiter_apply(struct rd_limiter *l, const double tau[RD_N], double dt); /* 0 if finite. */
@@ -151,12 +150,13 @@ struct rd_lateness {
     int very_late, is_late;
 };
 
-int rd_lateness_count(struct rd_lateness *l, double age);
+int rd_lateness_count(struct rd_lateness *l, double age, double dt);
 
 /* Trajectory buffer; see piecewise.py, trajectory.py and trajectory_limits.py. */
-enum rd_progress { RD_RESTING, RD_MOVING, RD_STARVED };
+enum rd_progress { RD_PIECE_RESTING, RD_PIECE_MOVING, RD_PIECE_STARVED };
 #define RD_ORDER 6
-#define RD_MAX_PIECES (2 * RD_MAX_POINTS + 8)
+#define RD_ROWS_OF_POINTS (RD_MAX_POINTS + RD_STOP_POINTS + 2)
+#define RD_MAX_PIECES (2 * RD_ROWS_OF_POINTS + 8)
 
 /* Polynomial of the time since `origin`, from `begin` on. */
 struct rd_piece {
@@ -195,8 +195,8 @@ struct rd_trajectory {
     int active, count;
     enum rd_progress progress;
     /* Work space: points with absolute times, and the spline through them. */
-    double t[RD_MAX_POINTS + 1], q[RD_MAX_POINTS + 1][RD_N];
-    double v[RD_MAX_POINTS + 1][RD_N], a[RD_MAX_POINTS + 1][RD_N], diagonal[RD_MAX_POINTS + 1];
+    double t[RD_ROWS_OF_POINTS], diagonal[RD_ROWS_OF_POINTS];
+    double q[RD_ROWS_OF_POINTS][RD_N], v[RD_ROWS_OF_POINTS][RD_N], a[RD_ROWS_OF_POINTS][RD_N];
     int joint; /* Joint concerned by the last refusal, -1 for none. */
     double value; /* Its value. */
 };
@@ -209,6 +209,10 @@ void rd_trajectory_stop(struct rd_trajectory *b, double now);
 enum rd_refusal rd_trajectory_accept(struct rd_trajectory *b, struct rd_points points,
                                      double stamp, double now, const double measured[RD_N],
                                      double *takes_over);
+/* First violation of a limit by a motion; see trajectory_limits.c. */
+enum rd_refusal rd_find_violation(struct rd_trajectory *b, const struct rd_piece *pieces,
+                                  int count, const double lower[RD_N], const double upper[RD_N],
+                                  double overshoot);
 
 /* Requested stops; see stop_motion.py. */
 struct rd_stop_motion {
