@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from robot_dynamics.closed_form import composite, recursion
+from robot_dynamics.closed_form.blocks import Derivative
 from robot_dynamics.closed_form.c_language import PART_MACRO, c_function
 from robot_dynamics.closed_form.geometry import Geometry, number, numeric_geometry
 from robot_dynamics.closed_form.recording import Input, Output, Recording
@@ -105,6 +106,14 @@ def _inverse_dynamics(tape: Tape, arm: Geometry, robot: Robot, x: Arrays,
                     for effort, a, rotor in zip(tau, x['a'], robot.armature, strict=True)]}
 
 
+def _effort_change(tape: Tape, arm: Geometry, robot: Robot, x: Arrays,
+                   ) -> dict[str, list[Scalar]]:
+    change = Derivative(tape, {variable: rate for group in ('q', 'v') for variable, rate
+                               in zip(x[group], x[f'd{group}'], strict=True)})
+    return {'dtau': [change(effort) for effort in recursion.efforts(
+        tape, arm, x['q'], x['v'], x['v'], x['a'], x['parameters'])]}
+
+
 def _regressor(tape: Tape, arm: Geometry, robot: Robot, x: Arrays) -> dict[str, list[Scalar]]:
     return {'Y': flat(recursion.regressor(tape, arm, x['q'], x['v'], x['v'], x['a']))}
 
@@ -122,6 +131,9 @@ KERNELS = {
                           _mass_matrix),
     'inverse_dynamics': Kernel('Efforts M a + C v + g with the rotor inertias.',
                                ('q', 'v', 'a', 'parameters'), _inverse_dynamics),
+    'effort_change': Kernel('Change of the efforts along changes dq and dv: the derivatives in a '
+                            'direction.', ('q', 'v', 'a', 'dq', 'dv', 'parameters'),
+                            _effort_change),
     'regressor': Kernel('Regressor Y of the inertial parameters: M a + C v + g = Y parameters,\n'
                         ' * without rotor inertias.', ('q', 'v', 'a'), _regressor),
     'adaptive_terms': Kernel('Yr parameters and Yr^T s, without rotor inertias and joint terms.',

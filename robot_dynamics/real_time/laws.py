@@ -16,12 +16,14 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.adaptation import gradient, learning, regressor_memory
 from robot_dynamics.control.adaptation.estimates_file import SAME
 from robot_dynamics.control.adaptation.gradient import Adaptation
-from robot_dynamics.control.laws import slotine_li
+from robot_dynamics.control.laws import feedforward_lq, slotine_li
+from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.laws.model_based import (
     ComputedTorqueController,
     PDGravityController,
 )
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
+from robot_dynamics.control.lq.rules import DisturbanceRule, RiccatiRule
 from robot_dynamics.dynamics.joint_terms import choice_of
 from robot_dynamics.dynamics.kernels import slotine_li as terms
 from robot_dynamics.errors import ParameterError
@@ -148,6 +150,40 @@ def adaptive_constants(law: AdaptiveController) -> list[Constant]:
     ]
 
 
+def lq_constants(law: FeedforwardLQController) -> list[Constant]:
+    """Model, schedule, and rule of the gains, which are computed for the desired motion.
+
+    The cost matrix is that with which the Python object begins.
+    """
+    schedule, disturbance = law.schedule.schedule, law.disturbance
+    rule = law.rule._rule if isinstance(law.rule, DisturbanceRule) else law.rule
+    return [
+        Constant('damping_rate', law.damping_rate, '1/s'),
+        Constant('longest_delay', law.longest_delay, 's'),
+        Constant('model', law.model.parameters.ravel(), 'of the arm with its payload'),
+        Constant('damping', law.robot.damping, 'N m s/rad or N s/m'),
+        Constant('friction', law.robot.friction, 'N m or N'),
+        Constant('coulomb_velocity', law.model._coulomb_velocity, 'rad/s or m/s'),
+        Constant('time_constant', law.design.time_constant, 't_c, s'),
+        *(Constant(name, getattr(schedule, name)) for name in (
+            'eps0', 'eps1', 'eps2', 'debounce', 'update_period', 'rescale')),
+        Constant('compensates', disturbance is not None, 'whether it compensates unknown torques'),
+        Constant('disturbance_rate', law.design.disturbance_rate, '1/s'),
+        Constant('largest_disturbance', np.zeros(law.robot.n) if disturbance is None
+                 else disturbance._bound, 'N m or N'),
+        Constant('longest_gap', feedforward_lq.LONGEST_GAP * law.period, 's'),
+        Constant('series_order', rule.order, 'last power of A T'),
+        Constant('rule_time', rule.time, 's'),
+        Constant('weights', rule.base_weights, 'diagonal of Q'),
+        Constant('riccati', isinstance(rule, RiccatiRule), 'or the minimiser of one step'),
+        *([Constant('riccati_steps', rule.STEPS, 'for each gain'),
+           Constant('cost', rule._cost.ravel(), 'to begin with'),
+           Constant('initial_cost', rule._initial.ravel(), 'of double integrators')]
+          if isinstance(rule, RiccatiRule) else [
+              Constant('cost', np.zeros((2 * law.robot.n)**2), 'not used')]),
+    ]
+
+
 LAWS = {
     'pd_gravity': Law(PDGravityController, feedback_constants, ('gravity', 'mass_matrix'),
                       ('feedback.h', 'feedback.c', 'model_based/law_state.h',
@@ -160,4 +196,9 @@ LAWS = {
                     ('gravity', 'mass_matrix', 'regressor', 'adaptive_terms'),
                     ('feedback.h', 'feedback.c', 'adaptive/law_state.h', 'adaptive/adaptive.c',
                      'adaptive/estimates.c', 'adaptive/memory.c')),
+    'feedforward_lq': Law(FeedforwardLQController, lq_constants,
+                          ('gravity', 'mass_matrix', 'inverse_dynamics', 'effort_change'),
+                          ('matrices.h', 'matrices.c', 'feedforward_lq/law_state.h',
+                           'feedforward_lq/feedforward_lq.c', 'feedforward_lq/gain_rule.h',
+                           'feedforward_lq/gain_rule.c')),
 }

@@ -15,12 +15,14 @@ from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.feedback.loaded_model import Payload
+from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.laws.model_based import (
     ComputedTorqueController,
     PDGravityController,
 )
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.control.lq.design import FeedbackDesign, Schedule
+from robot_dynamics.errors import ParameterError, StopRequestedError
 from robot_dynamics.real_time.generate import core_files
 from robot_dynamics.real_time.laws import LAWS
 from test.real_time.compiling import STRICT, compile_c, write_core
@@ -37,6 +39,9 @@ ARMS = {
 SAME = 1e-9
 
 LIBRARIES: dict[int, Path] = {}
+
+#: ``RD_CONTROLLER_STOPS`` of modes.h.
+STOPS = 11
 
 #: A law of the library, and its state, for ctypes.
 SHIM = """
@@ -110,9 +115,9 @@ class Law:
         assert reason == 0
         return self._tau
 
-    def refuses(self, q, v, q_d, v_d, a_d):
-        return self._call('update', q, v, q_d, v_d, a_d, ctypes.c_double(PERIOD), 1,
-                          self._tau) != 0
+    def reason(self, q, v, q_d, v_d, a_d):
+        """What `update` returns, 0 for an effort."""
+        return self._call('update', q, v, q_d, v_d, a_d, ctypes.c_double(PERIOD), 1, self._tau)
 
     def holding_effort(self, q, v, q_hold):
         self._call('holding_effort', q, v, q_hold, self._tau)
@@ -309,9 +314,9 @@ def test_a_state_that_is_not_finite_is_refused(pair):
     _, c = pair
     still = np.zeros(7)
     before = c.estimate.copy()
-    assert c.refuses(np.full(7, np.nan), still, still, still, still)
+    assert c.reason(np.full(7, np.nan), still, still, still, still)
     assert np.all(c.estimate == before)
-    assert not c.refuses(still, still, still, still, still)
+    assert not c.reason(still, still, still, still, still)
 
 
 @pytest.mark.parametrize('gains', [AdaptationGains(law='natural'), AdaptationGains(law='gradient'),
@@ -327,3 +332,37 @@ def test_known_parameters_are_refused():
     law = AdaptiveController(robot, known=PartialKnowledge(links=robot.body_names[:1]))
     with pytest.raises(ParameterError, match='leave them out'):
         core_files(ControlSession(robot, law, SessionSettings(period=PERIOD)))
+
+
+@pytest.mark.parametrize('name', ARMS)
+def test_gains_are_found_along_the_motion(name, tmp_path):
+    law = FeedforwardLQController(arm(name), period=PERIOD, delay=0.001)
+    compare(law, Law(law, tmp_path), 2000)
+
+
+@pytest.mark.parametrize('gain', ['riccati', 'one_step'])
+def test_unknown_torques_are_compensated(gain, tmp_path):
+    robot = Robot.from_urdf('planar_3r')
+    law = FeedforwardLQController(
+        robot, gain=gain, period=PERIOD, delay=0.001, design=FeedbackDesign(disturbance_rate=5.0),
+        schedule=Schedule(eps0=0.01, eps1=0.012, rescale=3.0))
+    law.carry(Payload(0.5).load_on(robot), 0.0)
+    steps = {300: (-1.0, True), 310: (1.0, True), 400: (PERIOD, False)}
+    c = Law(law, tmp_path)
+    compare(law, c, 1000, lambda k: steps.get(k, (PERIOD, True)))
+    assert np.abs(law.disturbance.effort).max() > 0.1
+    assert law.schedule.counts['skipped'] > 0
+    law.reset(np.zeros(3), np.zeros(3))
+    c.reset(np.zeros(3), np.zeros(3))
+    compare(law, c, 100)
+
+
+def test_an_excessive_error_stops(tmp_path):
+    law = FeedforwardLQController(Robot.from_urdf('planar_2r'), period=PERIOD, delay=0.001)
+    c, still, far = Law(law, tmp_path), np.zeros(2), np.full(2, 1.0)
+    for _ in range(4):
+        law.update(still, still, far, still, still, PERIOD, adapt=True)
+        assert c.reason(still, still, far, still, still) == 0
+    with pytest.raises(StopRequestedError):
+        law.update(still, still, far, still, still, PERIOD, adapt=True)
+    assert c.reason(still, still, far, still, still) == STOPS
