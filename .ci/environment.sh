@@ -99,17 +99,42 @@ is_complete() {
   [ -x "$python" ] && { command -v uv > /dev/null || "$python" -c 'import pip' 2> /dev/null; }
 }
 
+# Seconds that packages take on an idle machine of two cores, downloads included.
+expected_seconds() {
+  local extras=$1 seconds=40
+  if command -v uv > /dev/null; then seconds=15; fi
+  case ,$extras, in *,test,*) seconds=$((2 * seconds)) ;; esac
+  echo "$seconds"
+}
+
+# Count the seconds on a terminal until this script ends or this process is killed.
+show_seconds() {
+  local expected=$1 began=$SECONDS
+  while [ -t 2 ] && kill -0 $$ 2> /dev/null; do
+    printf '\rinstalling packages: %d s of about %d s ' $((SECONDS - began)) "$expected" >&2
+    sleep 1
+  done
+}
+
 # Remarks of pip (an editable install, an index that is not there) are hidden, its errors shown.
+# Only wheels are installed, so that no compiler is needed, except for packages of pure Python
+# that have none. Python compiles the modules that it imports; pip would compile them all.
 install_packages() {
-  local folder=$1 extras=$2
-  local target=".[$extras]" constraints="$folder/constraints.txt"
+  local folder=$1 extras=$2 status=0 counter
+  local options=(--constraint "$folder/constraints.txt" --only-binary :all:
+    --no-binary empy --no-binary urdf-parser-py --editable ".[$extras]")
+  show_seconds "$(expected_seconds "$extras")" &
+  counter=$!
   if command -v uv > /dev/null; then
-    uv pip install --quiet --python "$folder/bin/python" \
-      --constraint "$constraints" --editable "$target"
+    uv pip install --quiet --python "$folder/bin/python" "${options[@]}" || status=$?
   else
     "$folder/bin/python" -m pip install -qq --disable-pip-version-check --use-pep517 \
-      --constraint "$constraints" --editable "$target"
+      --no-compile "${options[@]}" || status=$?
   fi
+  kill "$counter" 2> /dev/null || true
+  wait "$counter" 2> /dev/null || true
+  if [ -t 2 ]; then say; fi
+  [ $status = 0 ] || die "packages could not be installed; run this again where a network is there"
 }
 
 # Refuse an environment in which two ROS 2 would meet.
@@ -138,7 +163,7 @@ PYTHON
 }
 
 prepare_environment() {
-  local extras=$1 wheels=${2:-} base folder key
+  local extras=$1 wheels=${2:-} base folder key began=$SECONDS
   base=$(find_python) || die "needs Python $oldest_python or newer (ROS 2 wheels: up to" \
     "$newest_python_of_wheels); install it, or name one with PYTHON=/path/to/python3"
   [ -z "$wheels" ] || [ -f "constraints-$wheels.txt" ] || die "there are no wheels of ROS 2 $wheels" \
@@ -161,7 +186,7 @@ prepare_environment() {
   if [ -x "$python" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$key" ]; then
     return
   fi
-  say "Setting up $folder ($("$base" --version)); this happens once and takes a minute or two ..."
+  say "Setting up $folder ($("$base" --version)), once, about $(expected_seconds "$extras") s ..."
   [ -w "$folder" ] || { [ ! -e "$folder" ] && [ -w . ]; } \
     || die "cannot write to $PWD/$folder: run this in a clone of your own"
   is_complete "$python" || create_environment "$base" "$folder"
@@ -169,4 +194,5 @@ prepare_environment() {
   install_packages "$folder" "$extras"
   check_environment "$folder"
   printf '%s\n' "$key" > "$stamp"
+  say "Set up in $((SECONDS - began)) s"
 }

@@ -289,3 +289,41 @@ def test_an_environment_without_pip_is_made_again(tmp_path, status, expected):
     done = environment_check(f'PATH={tmp_path}; is_complete {python} && echo yes || echo no',
                              tmp_path)
     assert done.stdout.strip() == expected
+
+
+def recorder_of_arguments(path, status=0):
+    """Write a program that prints its arguments and ends with a status."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'#!/bin/sh\necho "$@"\nexit {status}\n')
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize('tool', ['pip', 'uv'])
+def test_only_wheels_are_installed(tmp_path, tool):
+    folder = tmp_path / 'a venv'
+    recorder_of_arguments(folder / 'bin' / 'python')
+    if tool == 'uv':
+        recorder_of_arguments(tmp_path / 'bin' / 'uv')
+    done = environment_check(
+        f'PATH={tmp_path}/bin:/usr/bin:/bin; install_packages "{folder}" sim', tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert ('-m pip install' in done.stdout) is (tool == 'pip')
+    assert f'--constraint {folder}/constraints.txt --only-binary :all:' in done.stdout
+    assert done.stderr == ''  # no counter where no terminal is
+
+
+def test_a_failed_installation_ends_the_script(tmp_path):
+    recorder_of_arguments(tmp_path / 'bin' / 'python', status=2)
+    done = environment_check(f'PATH=/usr/bin:/bin; install_packages {tmp_path} sim', tmp_path)
+    assert done.returncode == 1
+    assert 'packages could not be installed' in done.stderr
+
+
+def test_a_terminal_counts_the_seconds(tmp_path):
+    recorder_of_arguments(tmp_path / 'bin' / 'python')
+    (tmp_path / 'bin' / 'python').write_text('#!/bin/sh\nsleep 1.5\n')
+    line = f'cd {ROOT}; source .ci/environment.sh; PATH=/usr/bin:/bin; install_packages ' \
+           f'{tmp_path} sim,test'
+    done = subprocess.run(['script', '-qec', f'bash -c "{line}"', '/dev/null'], timeout=60,
+                          capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL)
+    assert 'installing packages: 1 s of about 80 s' in done.stdout

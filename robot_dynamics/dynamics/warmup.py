@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles kernels ahead of time: ``python -m robot_dynamics.dynamics.warmup``.
 
-The first run takes some seconds and is announced on stderr; later runs read the cache on disk. A
-control node warms up before it subscribes to topics. The C code of a robot is compiled when its
-`Dynamics` is made.
+The first run takes some seconds and is announced on stderr, where a terminal also shows a count;
+later runs read the cache on disk. A control node warms up before it subscribes to topics. The C
+code of a robot is compiled when its `Dynamics` is made.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 
@@ -19,7 +20,7 @@ from robot_dynamics.dynamics.native import numba_gate
 from robot_dynamics.dynamics.native.robot import NAMES
 
 #: Seconds for the first kernel, including the start of numba, and for each kernel.
-_PREPARATION, _EACH = 5.0, 0.8
+_PREPARATION, _EACH = 3.0, 0.4
 
 
 def kernels_ahead() -> list[Compiled]:
@@ -52,12 +53,18 @@ def warm_up(more: Sequence[Compiled] = ()) -> float:
     missing = [kernel for kernel in kernels if not kernel.is_cached]
     if missing:
         progress(f'compiling {len(missing)} kernels, about '
-                 f'{_PREPARATION + _EACH * len(missing):.0f} s, once; {is_kept()}')
+                 f'{_PREPARATION + _EACH * len(missing):.0f} s, once')
+    done = 0
     for kernel in kernels:
         kernel.load(announce=False)
+        if kernel in missing and sys.stderr.isatty():
+            done += 1
+            print(f'\r{done} of {len(missing)} ', end='', file=sys.stderr, flush=True)
+    if done:
+        print(file=sys.stderr)
     seconds = time.perf_counter() - start
     if missing:
-        progress(f'compiled in {seconds:.1f} s')
+        progress(f'compiled in {seconds:.1f} s, {is_kept()}')
     return seconds
 
 

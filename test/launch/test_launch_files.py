@@ -35,7 +35,7 @@ from robot_dynamics.bringup.system import System  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(180, func_only=True)]
 
 FOLDER = Path(__file__).resolve().parents[2] / 'launch'
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,

@@ -26,7 +26,7 @@ from robot_dynamics.bringup.processes import child_environment  # noqa: E402
 from robot_dynamics.bringup.ros_environment import private_domain  # noqa: E402
 from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
 
-pytestmark = [pytest.mark.ros, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(180, func_only=True)]
 
 FOLDER = Path(__file__).resolve().parents[2] / 'launch'
 

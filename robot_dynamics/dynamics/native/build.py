@@ -147,8 +147,7 @@ def compile_library(source: Callable[[], str], path: Path, *, subject: str,
     compiler = find_compiler()
     start = time.perf_counter()
     if expected > 0.5:
-        progress(f'compiling C kernels of {subject}, about {expected:.0f} s, once; kept in '
-                 f'{path.parent}')
+        progress(f'compiling C kernels of {subject}, about {expected:.0f} s, once')
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix='build-') as folder:
             library = _compiled(compiler, source(), Path(folder))
@@ -160,7 +159,7 @@ def compile_library(source: Callable[[], str], path: Path, *, subject: str,
                            remedy='make room there, start this program again if the folder was '
                                   f'removed, or {_WITHOUT}') from error
     if expected > 0.5:
-        progress(f'compiled in {time.perf_counter() - start:.1f} s')
+        progress(f'compiled in {time.perf_counter() - start:.1f} s, kept in {path.parent}')
 
 
 def _compiled(compiler: list[str], source: str, folder: Path) -> Path:
