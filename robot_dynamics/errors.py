@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import difflib
 import reprlib
+import shlex
+import sys
+import sysconfig
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 __all__ = [
@@ -232,6 +237,26 @@ def one_of(names: Iterable[Any], given: Any = None) -> str:
     known = [str(name) for name in names]
     close = difflib.get_close_matches(str(given), known, n=1) if given is not None else []
     return (f'did you mean {close[0]}? ' if close else '') + f'use one of: {listed(known)}'
+
+
+def install_line(package: str, apt: str = '') -> str:
+    """Remedy for a missing Python package: a line for a shell that installs it for this Python.
+
+    Parameters
+    ----------
+    package : str
+        Name on PyPI.
+    apt : str
+        Name of the package of the system or of ROS 2, if there is one.
+    """
+    is_managed = sys.prefix == sys.base_prefix and \
+        Path(sysconfig.get_path('stdlib'), 'EXTERNALLY-MANAGED').is_file()
+    line = f'{shlex.quote(sys.executable)} -m pip install {package}'
+    if is_managed:  # Debian 12 and Ubuntu 24.04; rosdep uses the same variable
+        line = f'PIP_BREAK_SYSTEM_PACKAGES=1 {line}'
+    if find_spec('pip') is None:
+        line = f'sudo apt install python3-pip && {line}'
+    return f'run: {line}' + (f', or: sudo apt install {apt}' if apt else '')
 
 
 def _sentence(subject: str | None, message: str, remedy: str | None) -> str:

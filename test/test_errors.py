@@ -2,6 +2,7 @@
 import ast
 import copy
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,32 @@ def test_copies_say_the_same():
     for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert type(twin) is ModelError
         assert (twin.message, twin.subject, twin.remedy) == ('is bad', 'joint', 'mend it')
+
+
+@pytest.mark.parametrize(('is_venv', 'is_managed', 'has_pip', 'line'), [
+    (True, True, True, 'run: /opt/py -m pip install rosbags'),
+    (False, False, True, 'run: /opt/py -m pip install rosbags'),
+    (False, True, True, 'run: PIP_BREAK_SYSTEM_PACKAGES=1 /opt/py -m pip install rosbags'),
+    (False, True, False, 'run: sudo apt install python3-pip && PIP_BREAK_SYSTEM_PACKAGES=1 '
+                         '/opt/py -m pip install rosbags')])
+def test_installation_of_a_package(monkeypatch, tmp_path, is_venv, is_managed, has_pip, line):
+    monkeypatch.setattr(errors.sys, 'executable', '/opt/py')
+    monkeypatch.setattr(errors.sys, 'prefix', str(tmp_path / 'venv') if is_venv
+                        else errors.sys.base_prefix)
+    monkeypatch.setattr(errors.sysconfig, 'get_path', lambda name: str(tmp_path))
+    monkeypatch.setattr(errors, 'find_spec', lambda name: has_pip or None)
+    if is_managed:
+        (tmp_path / 'EXTERNALLY-MANAGED').touch()
+    assert errors.install_line('rosbags') == line
+    assert errors.install_line('rosbags', 'python3-rosbags') == \
+        f'{line}, or: sudo apt install python3-rosbags'
+
+
+def test_only_one_place_has_a_line_of_pip():
+    texts = [node.value for path in MODULES if path.name != 'errors.py'
+             for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+             if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert not [text for text in texts if re.search(r'pip install\b', text)]
 
 
 @pytest.mark.slow

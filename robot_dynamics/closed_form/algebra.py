@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.closed_form.recording import Output, Recording, live, plan
 from robot_dynamics.closed_form.tape import Formula, Number, Scalar, Symbol
-from robot_dynamics.errors import BackendError, ModelError
+from robot_dynamics.errors import BackendError, ModelError, install_line
 
 if TYPE_CHECKING:
     import sympy
@@ -40,8 +40,7 @@ def import_sympy() -> ModuleType:
         import sympy
     except ImportError as error:
         raise BackendError('is not installed', subject='SymPy',
-                           remedy="install it: pip install 'sympy>=1.9' (or this package with "
-                                  'its extra: symbolic)') from error
+                           remedy=install_line('sympy', 'python3-sympy')) from error
     return sympy
 
 

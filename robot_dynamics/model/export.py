@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import InertiaError, ModelError
+from robot_dynamics.errors import InertiaError, ModelError, install_line
 from robot_dynamics.model.arrays import MAX_MAGNITUDE, FloatArray
 from robot_dynamics.model.inertia_conventions import UrdfInertia, from_urdf, to_urdf
 from robot_dynamics.model.joints import JointType
@@ -289,6 +289,6 @@ def urdf_parser_py_robot(robot: RobotData) -> Any:
     except ImportError as error:
         raise ModelError('needs the package urdf_parser_py, which is not installed',
                          subject='to_urdf_parser_py',
-                         remedy='pip install urdf-parser-py, or apt install '
-                                'ros-<distro>-urdfdom-py') from error
+                         remedy=install_line('urdf-parser-py', 'ros-$ROS_DISTRO-urdfdom-py'),
+                         ) from error
     return URDF.from_xml_string(robot_to_urdf(robot))

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
-from robot_dynamics.errors import ModelError, ModelTypeError
+from robot_dynamics.errors import ModelError, ModelTypeError, install_line
 from robot_dynamics.model.shipped import file_content, shipped_or
 
 #: Largest description read, in bytes. Descriptions of whole humanoids stay below 2 MB.
@@ -239,8 +239,8 @@ def _parse_expanded(source: SourceText) -> tuple[Document, str]:
                          remedy='send the output of `xacro FILE`, or give the path of the file')
     if not _has_xacro():
         raise ModelError(problem, subject=source.label,
-                         remedy='install xacro (`pip install xacro`, or ros-<distro>-xacro), or '
-                                'give the output of `xacro FILE`')
+                         remedy='give the output of `xacro FILE`; to install xacro, '
+                                + install_line('xacro', 'ros-$ROS_DISTRO-xacro'))
     try:
         text = _expand(source, document.leftover)
     except ModelError:

@@ -12,8 +12,8 @@ def require_ros() -> None:
     """Raise `BringupError` if this Python has no ROS 2, instead of an error from every node."""
     if importlib.util.find_spec('rclpy') is None:
         raise BringupError('is not installed for this Python', subject='rclpy',
-                           remedy='source the setup.bash of ROS 2, use ./demo, which installs '
-                                  "what it needs, or pip install '.[ros,sim,record,report]'")
+                           remedy='source the setup.bash of ROS 2, or use the Python of .venv, '
+                                  'which ./demo makes with the ROS 2 wheels')
 
 
 def _is_started() -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-from robot_dynamics.errors import FileError, RecordingError
+from robot_dynamics.errors import FileError, RecordingError, install_line
 from robot_dynamics.files import mark_open, mark_written, remove_own_folder
 from robot_dynamics.nodes.ros.diagnostics import Level, Status
 from robot_dynamics.nodes.ros.messages import PolledSubscription
@@ -164,7 +164,7 @@ class BagWriter:
             from rosbags.typesys import Stores, get_typestore
         except ImportError as error:
             raise RecordingError('is not installed, but recording needs it', subject='rosbags',
-                                 remedy="install it: pip install 'rosbags>=0.10'") from error
+                                 remedy=install_line('rosbags')) from error
         self.folder = folder
         self._capacity = capacity
         self._typestore = get_typestore(Stores.LATEST)

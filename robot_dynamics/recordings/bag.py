@@ -17,7 +17,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from robot_dynamics.errors import RecordingError, RobotDynamicsError
+from robot_dynamics.errors import RecordingError, RobotDynamicsError, install_line
 from robot_dynamics.model.yaml_text import read_yaml
 from robot_dynamics.recordings.mcap_file import Budget, McapFile, decompressed
 from robot_dynamics.recordings.sqlite_file import SqliteFile
@@ -175,8 +175,8 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
     old = next((file for file in inside if file.suffix == _ROS1), None)
     if old is not None:
         raise RecordingError('is a recording of ROS 1', subject=str(old),
-                             remedy='convert it: pip install rosbags; '
-                                    f'rosbags-convert --src {old} --dst {old.with_suffix("")}')
+                             remedy=f'convert it; {install_line("rosbags")}, then: rosbags-convert '
+                                    f'--src {old} --dst {old.with_suffix("")}')
     found = [file for file in inside if file.suffix in (_MCAP, _SQLITE) and file.is_file()]
     if not found:
         raise RecordingError('contains no MCAP or SQLite file', subject=str(path),
@@ -268,5 +268,5 @@ def _type_store() -> Any:
     except ImportError as error:
         raise RecordingError('is needed for recordings, but is not installed',
                              subject='the Python package rosbags',
-                             remedy='pip install rosbags') from error
+                             remedy=install_line('rosbags')) from error
     return get_typestore(Stores.ROS2_HUMBLE)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import RecordingError, install_line
 
 #: Largest content of a chunk, and largest record, in bytes; writers make chunks of a
 #: megabyte or so.
@@ -247,7 +247,7 @@ def _decompressor(compression: str) -> Any:
     except ImportError as error:
         raise RecordingError('is needed for compressed recordings, but is not installed',
                              subject='the Python package rosbags',
-                             remedy='pip install rosbags') from error
+                             remedy=install_line('rosbags')) from error
 
 
 def _heads(stream: BinaryIO, size: int) -> Iterator[tuple[int, int]]:

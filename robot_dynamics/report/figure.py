@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import RecordingError, install_line
 
 #: Colours of text and main curves, of secondary text, and of background lines.
 INK, SOFT, GRID = '#16191d', '#5b6470', '#e3e5e3'
@@ -19,7 +19,8 @@ def new_figure(width: float, height: float, **options: Any) -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise RecordingError('is needed to draw the picture, but is not installed',
-                             subject='matplotlib', remedy='pip install matplotlib') from error
+                             subject='matplotlib',
+                             remedy=install_line('matplotlib', 'python3-matplotlib')) from error
     figure = Figure(figsize=(width, height), facecolor='white', **options)
     FigureCanvasAgg(figure)
     return figure

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robot_dynamics.errors import DimensionError, SimulationError
+from robot_dynamics.errors import DimensionError, SimulationError, install_line
 from robot_dynamics.model.arrays import FloatArray, real_array
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.simulation.mjcf import (
@@ -28,8 +28,7 @@ def import_mujoco() -> ModuleType:
         import mujoco
     except ImportError as error:
         raise SimulationError('is needed by the simulated arm, but is not installed',
-                              subject='mujoco', remedy="pip install 'mujoco>=3.1' (or this "
-                              "package with its extra: pip install '.[sim]')") from error
+                              subject='mujoco', remedy=install_line('mujoco')) from error
     return mujoco
 
 

@@ -165,6 +165,6 @@ def test_a_recording_of_ros_1_is_named(three, tmp_path):
     path = tmp_path / 'run.bag'
     path.write_bytes(b'#ROSBAG V2.0\n')
     for source in (path, tmp_path):
-        with pytest.raises(RecordingError, match=r'is a recording of ROS 1; convert it: .*'
+        with pytest.raises(RecordingError, match=r'is a recording of ROS 1; convert it; run: .*'
                                                  r'rosbags-convert --src .*\.bag --dst .*run$'):
             read_bag(source, three.robot.joint_names, {})
