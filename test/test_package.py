@@ -30,7 +30,8 @@ ROSDEP_KEYS = {
     'myst-parser': None, 'distributed': None,
 }
 #: In package.xml only: tools of ROS 2 that wheels do not exist for.
-ROS_TOOLS = {'launch', 'launch_ros', 'ros2launch', 'launch_pytest'}
+ROS_TOOLS = {'launch', 'launch_ros', 'ros2launch', 'ament_flake8', 'ament_pep257',
+             'launch_pytest'}
 
 
 @pytest.fixture(scope='module')

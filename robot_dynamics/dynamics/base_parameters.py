@@ -285,4 +285,3 @@ def _in_order(scaled: FloatArray, tolerance: float) -> tuple[IntArray, FloatArra
         else:
             parts[k] = min(parts[k], tolerance)
     return np.arange(count), parts
-

@@ -175,8 +175,8 @@ def _files(path: Path, report: Report | None) -> tuple[list[McapFile | SqliteFil
     old = next((file for file in inside if file.suffix == _ROS1), None)
     if old is not None:
         raise RecordingError('is a recording of ROS 1', subject=str(old),
-                             remedy=f'convert it; {install_line("rosbags")}, then: rosbags-convert '
-                                    f'--src {old} --dst {old.with_suffix("")}')
+                             remedy=f'convert it; {install_line("rosbags")}, then: '
+                                    f'rosbags-convert --src {old} --dst {old.with_suffix("")}')
     found = [file for file in inside if file.suffix in (_MCAP, _SQLITE) and file.is_file()]
     if not found:
         raise RecordingError('contains no MCAP or SQLite file', subject=str(path),

@@ -311,5 +311,5 @@ def test_its_incomplete_robot_is_an_error_of_this_package():
 
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, 'urdf_parser_py.urdf', None)
-    with pytest.raises(ModelError, match='not installed; run: .* -m pip install urdf-parser-py,'):
+    with pytest.raises(ModelError, match=r'not installed; run: .* -m pip install urdf-parser-py,'):
         Robot.from_urdf('arm7').to_urdf_parser_py()

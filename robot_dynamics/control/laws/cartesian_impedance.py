@@ -322,4 +322,3 @@ def _scale_of(dynamics: Dynamics, link: str) -> FloatArray:
                              remedy='name a link or frame that moves')
     root = np.sqrt(robot.inertial_parameters[:, 0].sum())
     return np.repeat([root, 0.25 * reach * root], 3)
-

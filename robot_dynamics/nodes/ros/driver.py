@@ -336,4 +336,3 @@ def _pass_on(on_answer: Callable[[Any], None], future: Any) -> None:
     """Pass an answer on, if there is one."""
     if not future.cancelled() and future.exception() is None and future.result() is not None:
         on_answer(future.result())
-
