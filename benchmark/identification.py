@@ -52,6 +52,11 @@ DOCUMENT = DOCS / 'identification.md'
 TRIM = 0.5
 
 
+def described(name: str, data: Path) -> Robot:
+    """Robot of a log."""
+    return load_robot(read_settings(LOGS / f'{name}.yaml')[1], (LOGS, data))[1]
+
+
 def load(name: str, data: Path) -> tuple[Robot, Dataset, Mapping[str, Any]]:
     """Robot, log and content of the YAML of a log."""
     settings, content = read_settings(LOGS / f'{name}.yaml')
@@ -233,7 +238,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.speed or arguments.fleet:
         with tempfile.TemporaryDirectory() as folder:
-            lines = measure_speed(Path(folder), arguments.samples) if arguments.speed \
+            lines = measure_speed(Path(folder), described('ur10', arguments.data),
+                                  arguments.samples) if arguments.speed \
                 else measure_fleet(Path(folder))
         if arguments.write:
             write(f'identification {"speed" if arguments.speed else "fleet"}', lines)

@@ -23,7 +23,9 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
 
-RATE, ROBOT, NOISE = 1000.0, 'puma560', (1e-5, 0.05)
+RATE, NOISE = 1000.0, (1e-5, 0.05)
+#: Arm of the fleet.
+ROBOT = 'puma560'
 
 # The command, in a process of its own, which prints its memory and time at the end.
 _CHILD = """
@@ -32,6 +34,7 @@ from robot_dynamics.bringup.cli import main
 from robot_dynamics.bringup.ros_environment import one_thread
 begin = time.perf_counter()
 os.environ.update(one_thread(os.environ))
+import scipy.interpolate, scipy.optimize, scipy.signal  # not part of the estimation
 from robot_dynamics.bringup.commands import identify as command
 identify, spent = command.identify, []
 def timed(*given):
@@ -47,14 +50,16 @@ print(json.dumps({'status': status, 'seconds': time.perf_counter() - begin + flo
 """
 
 
-def measure_speed(folder: Path, samples: int, runs: int = 3) -> list[str]:
-    """Write a recording and run the command on it in fresh processes: lines of a table.
+def measure_speed(folder: Path, robot: Robot, samples: int, runs: int = 3) -> list[str]:
+    """Write a recording of a robot and run the command on it in fresh processes: lines of a table.
 
     The median run by its seconds counts.
     """
     path = folder / 'run.db3'
-    write_recording(path, samples)
-    found = sorted((_run(path, folder / 'out') for _ in range(runs)),
+    write_recording(path, robot, samples)
+    urdf = folder / 'arm.urdf'
+    urdf.write_text(robot.to_urdf())
+    found = sorted((_run(path, urdf, folder / 'out') for _ in range(runs)),
                    key=lambda one: one['seconds'])[runs // 2]
     lines = ['| | asked for | measured |', '|---|---|---|',
              f'| recording to report, {samples:,} rows of 6 joints | 20 s | '
@@ -71,13 +76,13 @@ def measure_speed(folder: Path, samples: int, runs: int = 3) -> list[str]:
     return lines
 
 
-def _run(path: Path, output: Path) -> dict[str, Any]:
+def _run(path: Path, urdf: Path, output: Path) -> dict[str, Any]:
     """Identify the arm by the command, starting Python and compiling nothing included."""
     warm = time.perf_counter()
     subprocess.run([sys.executable, '-c', 'pass'], check=True)
     start = time.perf_counter() - warm
     done = subprocess.run([sys.executable, '-c', _CHILD, str(start), 'identify', str(path),
-                           '--robot', ROBOT, '--output', str(output)],
+                           '--robot', str(urdf), '--output', str(output)],
                           capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
     result = json.loads((output / 'result.json').read_text(encoding='utf-8'))
@@ -88,9 +93,10 @@ def _run(path: Path, output: Path) -> dict[str, Any]:
 def measure_fleet(folder: Path, samples: int = 300_000, recordings: int = 4) -> list[str]:
     """Cost of the tasks of examples/identify_fleet.py, without the cluster: lines of a table."""
     tasks = runpy.run_path(str(Path(__file__).parents[1] / 'examples' / 'identify_fleet.py'))
-    (folder / 'arm.urdf').write_text(Robot.from_urdf(resolve_robot(ROBOT)).to_urdf())
+    robot = Robot.from_urdf(resolve_robot(ROBOT))
+    (folder / 'arm.urdf').write_text(robot.to_urdf())
     path = folder / 'run.db3'
-    write_recording(path, samples)
+    write_recording(path, robot, samples)
     # The first task of a worker also imports and compiles.
     done = [tasks['read_recording'](path) for _ in range(recordings + 1)]
     sent = len(pickle.dumps(done[0][0])) / 2**20
@@ -108,9 +114,8 @@ def measure_fleet(folder: Path, samples: int = 300_000, recordings: int = 4) -> 
     return lines
 
 
-def write_recording(path: Path, samples: int) -> None:
+def write_recording(path: Path, robot: Robot, samples: int) -> None:
     """Write joint states of a simulated motion as rosbag2 stores them, in SQLite."""
-    robot = Robot.from_urdf(resolve_robot(ROBOT))
     dynamics, n = Dynamics(robot), robot.n
     random = np.random.default_rng(0)
     phases = random.uniform(0, 2 * np.pi, (4, n))

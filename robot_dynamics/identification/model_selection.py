@@ -97,8 +97,6 @@ class ModelSelector:
         self.normal = NormalEquations(stack, blocks) if normal is None else normal
         self.prior = prior_of(stack.robot.inertial_parameters)
         self._described = stack.robot.gravity
-        # Loads and gravity of the current columns of load-dependent friction.
-        self._loads: tuple[bytes, bytes] = (b'', b'')
 
     def choose(self, train: IntArray, families: Sequence[str] | None = None,
                prior_weights: Sequence[float] = PRIOR_WEIGHTS, tilt: str = 'auto') -> Chosen:
@@ -116,7 +114,7 @@ class ModelSelector:
             if scores[k] < (1.0 - GAIN) * scores[best]:
                 best = k
         family, features, loads, fitted = found[best]
-        self._load(loads)
+        self._load(features, loads)
         choices = [Choice('friction', family, _compared(families, scores) if len(found) > 1
                           else 'requested')]
         for term in self.doubted:
@@ -143,7 +141,7 @@ class ModelSelector:
                     self._rows(train), fitted)
         if any(self.stack.features[k].term in LOADED for k in features):
             loads = final.x[:self.stack.n_rigid]
-            self._load(loads, gravity)
+            self._load(features, loads, gravity)
             final = fit(self._products(features, gravity, train), self.prior, prior_weight,
                         self._rows(train), final)
         features, final = self._without_negative_rotors(features, gravity, train, prior_weight,
@@ -182,14 +180,14 @@ class ModelSelector:
 
     def products(self, chosen: Chosen) -> FloatArray:
         """Products of a model over all blocks, shape (n, p + 1, p + 1)."""
-        self._load(chosen.model.loads, chosen.model.gravity)
+        self._load(chosen.features, chosen.model.loads, chosen.model.gravity)
         return self._products(chosen.features, chosen.model.gravity,
                               np.arange(self.normal.blocks))
 
     def errors(self, chosen: Chosen, blocks: IntArray
                ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Sums of squares of errors and efforts in some blocks, and numbers of rows, (n,) each."""
-        self._load(chosen.model.loads, chosen.model.gravity)
+        self._load(chosen.features, chosen.model.loads, chosen.model.gravity)
         products = self._products(chosen.features, chosen.model.gravity, blocks)
         return (squared_errors(products, chosen.model.parameters), products[:, -1, -1],
                 self._rows(blocks))
@@ -205,38 +203,34 @@ class ModelSelector:
                      tuple(stack.features[k] for k in features), gravity, x[:rigid], x[rigid:],
                      loads)
 
-    def _load(self, loads: FloatArray, gravity: FloatArray | None = None) -> None:
-        """Compute load-dependent friction for other loads."""
-        if any(feature.term in LOADED for feature in self.stack.features):
-            new = (loads.tobytes(), self._described.tobytes() if gravity is None
-                   else gravity.tobytes())
-            if new != self._loads:
-                self.stack.with_loads(loads, gravity)
-                self.normal.reload()
-                self._loads = new
+    def _load(self, features: Sequence[int], loads: FloatArray,
+              gravity: FloatArray | None = None) -> None:
+        """Compute load-dependent features for other loads."""
+        changed = self.stack.with_loads(loads, gravity,
+                                        {self.stack.features[k].term for k in features})
+        if changed:
+            self.normal.reload(changed)
 
     def _rows(self, train: IntArray) -> FloatArray:
         return self.normal.counts[train].sum(axis=0)
 
     def _products(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
                   tilted: FloatArray | None = None) -> FloatArray:
-        return _sum(self.normal.of_model(features, gravity, tilted), train)
+        return self.normal.of_model(features, gravity, train, tilted)
 
     def _suited(self, family: str, train: IntArray) -> tuple[tuple[int, ...], FloatArray, Fit]:
         """Features of a family with the best widths and lengths, their loads and their fit."""
         terms = tuple(dict.fromkeys((*self.families[family], *self.always)))
         features = self._middle(terms)
         loads = self.stack.robot.parameters
-        has_load = any(term in LOADED for term in terms)
-        if has_load:
-            self._load(loads)
+        self._load(features, loads)
         found = None
         for _ in range(2):
             products = self._products(features, self._described, train)
             found = fit(products, self.prior, USUAL_PRIOR_WEIGHT, self._rows(train), found)
-            if has_load:
+            if any(term in LOADED for term in terms):
                 loads = found.x[:self.stack.n_rigid]
-                self._load(loads)
+                self._load(features, loads)
             features = self._tuned(features, found, train)
         products = self._products(features, self._described, train)
         return features, loads, fit(products, self.prior, USUAL_PRIOR_WEIGHT, self._rows(train),
@@ -297,9 +291,8 @@ class ModelSelector:
     def _scores(self, features: Sequence[int], gravity: FloatArray, train: IntArray,
                 prior_weights: Sequence[float], weights: FloatArray) -> list[float]:
         """Squared error of predictions of each fold from the others, for each prior weight."""
-        products = self.normal.of_model(features, gravity)
-        whole, rows = _sum(products, train), self._rows(train)
-        folds = [(_sum(products, fold), self._rows(fold))
+        whole, rows = self._products(features, gravity, train), self._rows(train)
+        folds = [(self._products(features, gravity, fold), self._rows(fold))
                  for fold in np.array_split(train, min(FOLDS, len(train)))]
         scores, start = [], None
         for prior_weight in prior_weights:
@@ -343,13 +336,6 @@ class ModelSelector:
                 break
         across = tangents(self._described) @ gravity / strong
         return gravity, np.arcsin(np.clip(across, -1.0, 1.0))
-
-
-def _sum(products: FloatArray, blocks: IntArray) -> FloatArray:
-    """Sum of the products of some blocks, without a copy of them."""
-    mask = np.zeros(len(products))
-    mask[blocks] = 1.0
-    return np.tensordot(mask, products, 1)
 
 
 def _best_parts(G: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

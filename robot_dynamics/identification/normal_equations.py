@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 
 import numpy as np
@@ -12,8 +12,8 @@ from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.observation_matrix import Stack
 from robot_dynamics.model.arrays import FloatArray, IntArray
 
-# Number of cached gravity vectors (described and tilted), and of models with cached products.
-_KEPT, _KEPT_MODELS = 2, 4
+# Number of cached products: of the training blocks and their folds, for two gravity vectors.
+_KEPT = 16
 
 
 class NormalEquations:
@@ -29,14 +29,13 @@ class NormalEquations:
                                  np.cumsum(stack.used.astype(float), axis=0)])
         self.counts = np.diff(before[self._bounds], axis=0)
         self._products = [self._of(j) for j in range(len(stack.joints))]
-        self._whole: dict[bytes, FloatArray] = {}
-        self._models: dict[tuple[bytes, tuple[int, ...]], FloatArray] = {}
+        self._whole: dict[tuple[bytes, int, int], FloatArray] = {}
 
     def without_rows(self) -> NormalEquations:
         """The same without the equations, for another process; loads cannot change any more."""
         out = copy(self)
         out.stack = self.stack.without_rows()
-        out._whole, out._models = {}, {}
+        out._whole = {}
         return out
 
     @classmethod
@@ -69,68 +68,64 @@ class NormalEquations:
         """Block of each row of the stack."""
         return np.repeat(np.arange(self.blocks), np.diff(self._bounds))
 
-    def reload(self) -> None:
-        """Update the products after the stack recomputed its load-dependent columns."""
+    def reload(self, terms: Collection[str]) -> None:
+        """Update the products after the stack recomputed the columns of some terms."""
         for j, products in enumerate(self._products):
-            one, first = self.stack.joints[j], self.stack.first_loaded[j]
-            loaded = slice(first, one.A.shape[1])
-            for b, rows in self._rows(j):
-                new = rows[:, loaded].T @ rows
-                products[b, loaded], products[b, :, loaded] = new, new.T
+            places = self.stack.places(self.stack.joints[j], terms)
+            for b, A, y in self._rows(j):
+                new = np.column_stack([A[:, places].T @ A, A[:, places].T @ y])
+                products[b, places], products[b, :, places] = new, new
         self._whole.clear()
-        self._models.clear()
 
-    def _rows(self, j: int) -> Iterator[tuple[int, FloatArray]]:
-        """Yield columns and efforts of a joint in each block."""
+    def _rows(self, j: int) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Yield the equations of a joint in each block."""
         one, used = self.stack.joints[j], self.stack.used[:, j]
         for b in range(self.blocks):
             piece = slice(self._bounds[b], self._bounds[b + 1])
-            yield b, np.concatenate([one.A[piece], one.y[piece, np.newaxis]],
-                                    axis=1)[used[piece]]
+            A, y = one.A[piece], one.y[piece]
+            yield (b, A, y) if np.all(used[piece]) else (b, A[used[piece]], y[used[piece]])
 
     def _of(self, j: int) -> FloatArray:
         size = self.stack.joints[j].A.shape[1] + 1
         out = np.empty((self.blocks, size, size))
-        for b, rows in self._rows(j):
-            out[b] = rows.T @ rows
+        for b, A, y in self._rows(j):
+            out[b, :-1, :-1], out[b, -1, -1] = A.T @ A, y @ y
+            out[b, :-1, -1] = out[b, -1, :-1] = A.T @ y
         return out
 
-    def of_model(self, features: Sequence[int], gravity: FloatArray,
+    def of_model(self, features: Sequence[int], gravity: FloatArray, blocks: IntArray,
                  tilted: FloatArray | None = None) -> FloatArray:
-        """Products in the columns of a model, shape (blocks, n, p + 1, p + 1).
+        """Products in the columns of a model over consecutive blocks, shape (n, p + 1, p + 1).
 
         Columns: 10 nb inertial parameters, the features, the tilts, and the efforts. With
         inertial parameters ``tilted``, (10 nb,), two columns hold the effect of a tilt of
-        gravity, (3,), along the rows of `tangents`, per m/s^2. The array is cached and must not
-        be written to.
+        gravity, (3,), along the rows of `tangents`, per m/s^2. The array may be cached and must
+        not be written to.
         """
+        run = slice(int(blocks[0]), int(blocks[-1]) + 1)
         if tilted is not None:
-            return self._of_columns(features, gravity, tilted)
-        key = gravity.tobytes()
-        model = (key, tuple(int(k) for k in features))
-        if model in self._models:
-            return self._models[model]
-        # Most models differ in their features only: for one gravity, these are selected from all.
+            return self._of_columns(features, gravity, run, tilted)
+        # Most models differ in their features only: these are selected from all.
+        key = gravity.tobytes(), run.start, run.stop
         if key not in self._whole:
             if len(self._whole) == _KEPT:
                 self._whole.clear()
-            self._whole[key] = self._of_columns(range(len(self.stack.features)), gravity)
-        if len(model[1]) == len(self.stack.features):
-            return self._whole[key]
+            self._whole[key] = self._of_columns(range(len(self.stack.features)), gravity, run)
+        whole = self._whole[key]
+        if len(features) == len(self.stack.features):
+            return whole
         rigid = self.stack.n_rigid
         places = np.concatenate([np.arange(rigid), rigid + np.array(features, dtype=np.int64),
                                  [rigid + len(self.stack.features)]])
-        if len(self._models) == _KEPT_MODELS:
-            del self._models[next(iter(self._models))]
-        self._models[model] = self._whole[key][:, :, places[:, np.newaxis], places]
-        return self._models[model]
+        return whole.take(places, axis=1).take(places, axis=2)
 
-    def _of_columns(self, features: Sequence[int], gravity: FloatArray,
+    def _of_columns(self, features: Sequence[int], gravity: FloatArray, run: slice,
                     tilted: FloatArray | None = None) -> FloatArray:
         stack = self.stack
         p = stack.n_rigid + len(features) + (0 if tilted is None else 2)
-        out = np.zeros((self.blocks, len(stack.joints), p + 1, p + 1))
-        for j, (rows, products) in enumerate(zip(stack.joints, self._products, strict=True)):
+        out = np.zeros((len(stack.joints), p + 1, p + 1))
+        for j, (rows, blocks) in enumerate(zip(stack.joints, self._products, strict=True)):
+            products = blocks[run].sum(axis=0)
             T, where = selection(stack, rows.columns, features, gravity, tilted)
             # Most columns of a model are columns of the stack; a few are combinations of them.
             first = np.append(np.argmax(T == 1.0, axis=0), T.shape[0])
@@ -140,12 +135,12 @@ class NormalEquations:
             some = np.flatnonzero(np.any(rest, axis=1))
             made = np.flatnonzero(np.any(rest, axis=0))
             parts = rest[np.ix_(some, made)]
-            half = products[:, :, first]
-            half[:, :, made] += products[:, :, some] @ parts
-            full = half[:, first]
-            full[:, made] += parts.T @ half[:, some]
+            half = products[:, first]
+            half[:, made] += products[:, some] @ parts
+            full = half[first]
+            full[made] += parts.T @ half[some]
             places = np.append(where, p)
-            out[:, j, places[:, np.newaxis], places] = full
+            out[j, places[:, np.newaxis], places] = full
         return out
 
 

@@ -9,7 +9,7 @@ of these columns, without reading the recording again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -93,34 +93,32 @@ class Stack:
         self.motions = motions_of(dataset, settings) if motions is None else motions
         self._dynamics: list[Dynamics] = []
         self._ancestry = _moved(robot)
-        self._plain = tuple(term for term in self.terms if term not in LOADED)
-        self._loaded = tuple(term for term in self.terms if term in LOADED)
+        plain = tuple(term for term in self.terms if term not in LOADED)
+        loaded = tuple(term for term in self.terms if term in LOADED)
         speeds = self.speeds()
         self.features: tuple[Feature, ...] = like.features if like is not None else tuple(
-            Feature(axis, term, option) for term in (*self._plain, *self._loaded)
+            Feature(axis, term, option) for term in (*plain, *loaded)
             for axis in range(len(dataset.axes)) for option
             in options_of(term, speeds[axis], coulomb_width))
-        self._unloaded: dict[int, FloatArray] = {}
-        self._static = self._rows(self._plain, with_rigid=True)
-        self.time = self._static[1]
+        self._unloaded: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
+        self.time = np.concatenate([motion.time[outer][kept] for motion in self.motions
+                                    for outer, kept in self._pieces(motion)] or [np.zeros(0)])
         if len(self.time) < 8:
             raise RecordingError(f'is too short: {len(self.time)} equations per joint',
                                  subject=dataset.source, remedy='record some more seconds')
         self.on_stops: BoolArray = self._rows_on_stops() if like is None else like.on_stops
         self._moving = np.abs(self.speeds_of_rows()) >= velocity_threshold
         self.used: BoolArray = self._moving & ~self.on_stops if like is None else like.used
-        self.joints: tuple[JointRows, ...] = ()
+        self.joints = self._equations()
+        self._write_features(plain)
+        # Loads and gravity of the columns of each load-dependent term.
+        self._loads: dict[str, tuple[bytes, bytes]] = dict.fromkeys(loaded, (b'', b''))
         self.with_loads(robot.parameters if loads is None else loads)
 
     @property
     def n_rigid(self) -> int:
         """Number of inertial parameters."""
         return 10 * self.robot.n_bodies
-
-    @property
-    def first_loaded(self) -> tuple[int, ...]:
-        """First column of load-dependent friction in the equations of each joint."""
-        return tuple(one.A.shape[1] for one in self._static[0])
 
     @property
     def first_feature(self) -> int:
@@ -138,17 +136,26 @@ class Stack:
                       for motion in self.motions)
         return np.sqrt(squares / sum(motion.count for motion in self.motions))
 
-    def with_loads(self, parameters: FloatArray, gravity: FloatArray | None = None) -> None:
-        """Compute the columns of load-dependent friction for other inertial parameters."""
-        joints = self._static[0]
-        if self._loaded:
-            model = Dynamics(self.robot.with_parameters(parameters).with_gravity(
-                self.robot.gravity if gravity is None else gravity), armature=False)
-            extra, _ = self._rows(self._loaded, with_rigid=False, model=model)
-            joints = tuple(JointRows(np.concatenate([one.columns, more.columns]),
-                                     np.concatenate([one.A, more.A], axis=1), one.y)
-                           for one, more in zip(joints, extra, strict=True))
-        self.joints = joints
+    def with_loads(self, parameters: FloatArray, gravity: FloatArray | None = None,
+                   terms: Collection[str] = tuple(LOADED)) -> tuple[str, ...]:
+        """Compute the columns of load-dependent friction for other inertial parameters.
+
+        Returns those of the ``terms`` with columns that have changed.
+        """
+        gravity = self.robot.gravity if gravity is None else gravity
+        loads = parameters.tobytes(), gravity.tobytes()
+        stale = tuple(term for term, last in self._loads.items()
+                      if term in terms and last != loads)
+        if stale:
+            self._write_features(stale, Dynamics(self.robot.with_parameters(
+                parameters).with_gravity(gravity), armature=False))
+            self._loads.update(dict.fromkeys(stale, loads))
+        return stale
+
+    def places(self, joint: JointRows, terms: Collection[str]) -> IntArray:
+        """Places of the columns of some terms in the equations of a joint."""
+        features = [k for k, feature in enumerate(self.features) if feature.term in terms]
+        return np.flatnonzero(np.isin(joint.columns, self.first_feature + np.array(features)))
 
     def speeds_of_rows(self) -> FloatArray:
         """Velocities at the times of the rows, shape (m, n)."""
@@ -163,7 +170,7 @@ class Stack:
         out.joints = tuple(JointRows(one.columns, one.A[:0].copy(), one.y[:0].copy())
                            for one in self.joints)
         out.time, none = np.zeros(0), np.zeros((0, self.robot.n), dtype=bool)
-        out._static, out.used, out.on_stops, out._moving = (out.joints, out.time), none, none, none
+        out.used, out.on_stops, out._moving = none, none, none
         return out
 
     def take_back(self, joint: int) -> None:
@@ -179,49 +186,56 @@ class Stack:
             rows += [lying[outer][keep] for outer, keep in self._pieces(motion)]
         return np.concatenate(rows)
 
-    def _rows(self, terms: Sequence[str], *, with_rigid: bool, model: Dynamics | None = None
-              ) -> tuple[tuple[JointRows, ...], FloatArray]:
-        """Filtered columns of all joints, and the times of the rows."""
-        n, axes = self.robot.n, self.dataset.axes
-        numbers = [k for k, feature in enumerate(self.features) if feature.term in terms]
-        columns, times = [], []
-        pieces: list[list[FloatArray]] = [[] for _ in range(n)]
-        efforts: list[list[FloatArray]] = [[] for _ in range(n)]
+    def _equations(self) -> tuple[JointRows, ...]:
+        """Equations of all joints, without the columns of features yet."""
+        n, count, axes = self.robot.n, len(self.time), self.dataset.axes
         carried = [np.flatnonzero(np.repeat(self._ancestry[j], 10)) for j in range(n)]
-        lifted = [np.flatnonzero(np.repeat(self._ancestry[j], 4)) for j in range(n)]
-        friction = [[k for k in numbers if axes[self.features[k].axis, j]] for j in range(n)]
+        # Mass and first moment, and their places among those of all bodies.
+        heavy = [one[one % 10 < 4] for one in carried]
+        joints = []
         for j in range(n):
-            bodies = [carried[j], *(self.n_rigid * (1.0 + 0.4 * k) + lifted[j]
-                                    for k in range(3))] if with_rigid else []
-            columns.append(np.concatenate([*bodies, np.array(friction[j]) + self.first_feature]
-                                          ).astype(np.int64))
+            lifted = 4 * (heavy[j] // 10) + heavy[j] % 10
+            columns = np.concatenate([
+                carried[j], *(self.n_rigid + 4 * self.robot.n_bodies * k + lifted
+                              for k in range(3)),
+                [self.first_feature + k for k, feature in enumerate(self.features)
+                 if axes[feature.axis, j]]]).astype(np.int64)
+            joints.append(JointRows(columns, np.empty((count, len(columns))), np.empty(count)))
+        first = 0
+        for motion in self.motions:
+            for outer, kept in self._pieces(motion):
+                rows = slice(first, first + len(kept))
+                rigid, pulls = self._rigid(motion, outer)
+                for j, one in enumerate(joints):
+                    first_own = j * self.n_rigid
+                    filtered = self._filtered(np.concatenate([
+                        rigid.take(first_own + carried[j], axis=1),
+                        *(pull.take(first_own + heavy[j], axis=1) for pull in pulls),
+                        motion.effort[outer, j:j + 1]], axis=1), motion, kept)
+                    one.A[rows, :filtered.shape[1] - 1] = filtered[:, :-1]
+                    one.y[rows] = filtered[:, -1]
+                first = rows.stop
+        return tuple(joints)
+
+    def _write_features(self, terms: Collection[str], model: Dynamics | None = None) -> None:
+        """Write the columns of some terms into the equations; ``model`` gives the loads."""
+        numbers = [k for k, feature in enumerate(self.features) if feature.term in terms]
+        axes = self.dataset.axes[[self.features[k].axis for k in numbers]]
+        places = [self.places(one, terms) for one in self.joints]
+        first = 0
         for motion in self.motions:
             effects = self._effects(motion, numbers, model)
-            for outer, keep in self._pieces(motion):
-                if with_rigid:
-                    rigid, pulls = self._rigid(motion, outer)
-                for j in range(n):
-                    parts = [effects[outer][:, [numbers.index(k) for k in friction[j]]]
-                             * axes[[self.features[k].axis for k in friction[j]], j]]
-                    if with_rigid:
-                        parts = [rigid[:, j, carried[j]], *(pull[:, j, lifted[j]]
-                                                            for pull in pulls), *parts,
-                                 motion.effort[outer, j:j + 1]]
-                    filtered = low_pass(np.concatenate(parts, axis=1), motion.rate,
-                                        self.settings.cutoff, self.settings.order)[keep]
-                    if with_rigid:
-                        efforts[j].append(filtered[:, -1].copy())
-                        filtered = filtered[:, :-1]
-                    pieces[j].append(filtered)
-                times.append(motion.time[outer][keep])
-        if not times:
-            raise RecordingError(f'is too short: {self.dataset.duration:.3g} s',
-                                 subject=self.dataset.source,
-                                 remedy='record some more seconds, and give times in s')
-        rows = tuple(JointRows(columns[j], np.concatenate(pieces[j]),
-                               np.concatenate(efforts[j]) if with_rigid else np.zeros(0))
-                     for j in range(n))
-        return rows, np.concatenate(times)
+            for outer, kept in self._pieces(motion):
+                rows = slice(first, first + len(kept))
+                filtered = self._filtered(effects[outer], motion, kept)
+                for j, one in enumerate(self.joints):
+                    mine = np.flatnonzero(axes[:, j])
+                    one.A[rows, places[j]] = filtered.take(mine, axis=1) * axes[mine, j]
+                first = rows.stop
+
+    def _filtered(self, x: FloatArray, motion: Motion, kept: IntArray) -> FloatArray:
+        """Rows of a piece of a motion, low-pass filtered."""
+        return low_pass(x, motion.rate, self.settings.cutoff, self.settings.order, kept)
 
     def _effects(self, motion: Motion, numbers: Sequence[int], model: Dynamics | None
                  ) -> FloatArray:
@@ -229,18 +243,18 @@ class Stack:
         if model is None:
             return self._columns(motion, numbers)
         # Loads change with the model; columns per unit of load do not.
-        key = id(motion)
+        key = id(motion), tuple(numbers)
         if key not in self._unloaded:
             self._unloaded[key] = self._columns(motion, numbers)
         load = axis_loads(self.dataset.axes, model.inverse_dynamics(motion.q, motion.v, motion.a))
-        out = np.abs(load).T[[self.features[k].axis for k in numbers]].T
+        out = np.abs(load).take([self.features[k].axis for k in numbers], axis=1)
         out *= self._unloaded[key]
         return out
 
     def _columns(self, motion: Motion, numbers: Sequence[int]) -> FloatArray:
         """Features along a whole motion, per unit of load for load-dependent ones."""
         axes = self.dataset.axes
-        out = np.empty((motion.count, len(numbers)), order='F')
+        out = np.empty((motion.count, len(numbers)))
         groups: dict[tuple[int, str], list[int]] = {}
         for place, k in enumerate(numbers):
             groups.setdefault((self.features[k].axis, self.features[k].term), []).append(place)
@@ -253,16 +267,15 @@ class Stack:
         return out
 
     def _rigid(self, motion: Motion, piece: slice) -> tuple[FloatArray, list[FloatArray]]:
-        """Regressors without gravity, (L, n, 10 nb), and under unit gravities, (L, n, 4 nb)."""
+        """Regressors without gravity and, at rest, under unit gravities, (L, 10 n nb) each."""
         gravities = ((0.0, 0.0, 0.0), *np.eye(3))
         if not self._dynamics:
             self._dynamics = [Dynamics(self.robot.with_gravity(one)) for one in gravities]
         weightless, *lifting = self._dynamics
         q, v, a = motion.q[piece], motion.v[piece], motion.a[piece]
         rest = np.zeros_like(q)
-        heavy = (10 * np.arange(self.robot.n_bodies)[:, np.newaxis] + np.arange(4)).ravel()
-        return weightless.regressor(q, v, a), [one.regressor(q, rest, rest)[..., heavy]
-                                               for one in lifting]
+        return weightless.regressor(q, v, a).reshape(len(q), -1), [
+            one.regressor(q, rest, rest).reshape(len(q), -1) for one in lifting]
 
     def _pieces(self, motion: Motion) -> Iterator[tuple[slice, IntArray]]:
         return pieces_of(motion, self.settings.cutoff)

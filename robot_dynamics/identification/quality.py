@@ -59,8 +59,8 @@ def reference_efforts(robot: Robot, dataset: Dataset) -> FloatArray:
     These are the effort limits, but at most the largest measured range of the joints of that unit:
     limits may be placeholders, and a light joint moves the same arm.
     """
-    effort = np.concatenate([segment.effort for segment in dataset.segments])
-    ranges, slides = np.ptp(effort, axis=0), prismatic_joints(robot)
+    weakest, strongest = dataset.effort_extremes
+    ranges, slides = strongest - weakest, prismatic_joints(robot)
     largest = np.array([np.max(ranges[slides == one]) for one in slides])
     limits = robot.limits.effort
     return np.where((limits > 0.0) & (limits < largest), limits, largest)

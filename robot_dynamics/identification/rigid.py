@@ -315,20 +315,21 @@ def _compared(estimator: str, ours: Residuals, other: Residuals) -> Choice:
 
 def require_motion(dataset: Dataset, driven: Collection[str] | None = None) -> None:
     """Raise RecordingError without motion, or for ``driven`` joints that move without efforts."""
-    effort = np.concatenate([segment.effort for segment in dataset.segments])
     low, high = dataset.extremes
     moved = high - low
+    weakest, strongest = dataset.effort_extremes
     if np.max(moved) < LEAST_MOTION:
         raise RecordingError('has no motion', subject=dataset.source,
                              remedy='record it while it moves')
-    moving = [(name, one) for name, one, size in zip(dataset.joint_names, effort.T, moved,
-                                                     strict=True) if size >= LEAST_MOTION]
-    idle = [name for name, one in moving
-            if not np.any(one) and (driven is None or name in driven)]
+    constant = [(name, effort) for name, size, low, effort in zip(
+        dataset.joint_names, moved, weakest, strongest, strict=True)
+        if size >= LEAST_MOTION and not effort > low]
+    idle = [name for name, effort in constant
+            if effort == 0.0 and (driven is None or name in driven)]
     if idle:
         raise RecordingError('moves, but all its efforts are zero', subject=', '.join(idle),
                              remedy='record its effort or current, or leave it out of joints')
-    stuck = [name for name, one in moving if np.any(one) and not np.ptp(one) > 0.0]
+    stuck = [name for name, effort in constant if effort != 0.0]
     if stuck:
         raise RecordingError('moves, but its effort is constant', subject=', '.join(stuck),
                              remedy='record the effort or current that moves it, or leave it out '

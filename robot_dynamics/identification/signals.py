@@ -17,7 +17,7 @@ from robot_dynamics.dynamics.kernels.loading import kernel
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.identification.dataset.dataset import Dataset, Segment, remembered
 from robot_dynamics.identification.dataset.settings import require_choice, require_number
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 
 #: Order of the Butterworth filter; forwards and backwards, its slope is twice as steep.
 ORDER = 4
@@ -195,27 +195,32 @@ def cutoff_of(dataset: Dataset) -> float:
     return float(np.clip(chosen, LOWEST, highest))
 
 
-def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER) -> FloatArray:
+def low_pass(x: FloatArray, rate: float, cutoff: float, order: int = ORDER,
+             rows: slice | IntArray = slice(None)) -> FloatArray:
     """Signals along the first axis filtered by a zero-phase Butterworth low-pass, shape (N, ...).
 
     The filter runs forwards and backwards: amplitude 1 / (1 + (f / cutoff)^(2 order)). With a
     cut-off, Hz, of 0.45 of the rate or more, signals are not filtered. The first and last 1 /
-    cutoff seconds depend on the assumed continuation of the signal.
+    cutoff seconds depend on the assumed continuation of the signal. Only ``rows`` are returned.
     """
     require_number('cutoff', cutoff, 'give a frequency in Hz', closed=False)
     require_number('order', order, 'give 4', 1, LARGEST_ORDER, whole=True)
     if cutoff >= _ALL * rate or len(x) < 8:
-        return np.array(x, dtype=np.float64)
+        return np.array(x[rows], dtype=np.float64)
     padding = min(len(x) - 1, int(3.0 * rate / cutoff))
     flat = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
     # Odd extension about the ends, as in scipy.signal.sosfiltfilt.
-    run = np.ascontiguousarray(np.concatenate([
-        2.0 * flat[:1] - flat[padding:0:-1], flat, 2.0 * flat[-1:] - flat[-2:-padding - 2:-1]]))
+    run = np.empty((len(x) + 2 * padding, flat.shape[1]))
+    inner = run[padding:padding + len(x)]
+    run[:padding] = 2.0 * flat[:1] - flat[padding:0:-1]
+    inner[:] = flat
+    run[padding + len(x):] = 2.0 * flat[-1:] - flat[-2:-padding - 2:-1]
     sections, rest = _sections(order, cutoff / rate)
     for first, backwards in ((0, False), (-1, True)):
         # The initial state is that of a constant signal.
-        cascade.load()(sections, run, rest[:, :, np.newaxis] * run[first], backwards)
-    return run[padding:padding + len(x)].reshape(np.shape(x)).copy()
+        states = (rest[:, k, np.newaxis] * run[first] for k in range(2))
+        cascade.load()(sections, run, *states, backwards)
+    return inner[rows].reshape(-1, *np.shape(x)[1:]).copy()
 
 
 @lru_cache(maxsize=64)
@@ -271,7 +276,7 @@ def derivative(x: FloatArray, rate: float, method: str = 'central', *, window: i
         return np.gradient(x, 1.0 / rate, axis=0, edge_order=2 if len(x) > 2 else 1)
     flat = np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), -1)
     slope = np.empty_like(flat)
-    central.load()(flat, rate, slope)
+    central.load()(flat.ravel(), flat.shape[1], rate, slope.ravel())
     slope[:3] = np.gradient(flat[:5], 1.0 / rate, axis=0, edge_order=2)[:3]
     slope[-3:] = np.gradient(flat[-5:], 1.0 / rate, axis=0, edge_order=2)[-3:]
     return slope.reshape(np.shape(x))
@@ -326,14 +331,15 @@ def widened(true: BoolArray, margin: int) -> BoolArray:
     return np.cumsum(change[:-1]) > 0
 
 
-@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, :, ::1], boolean)',
+@kernel('void(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], boolean)',
         on_demand=True, nogil=True)
-def cascade(sections, x, state, backwards):
+def cascade(sections, x, first, second, backwards):
     """Filter x, (N, k), by a cascade of second-order sections, in place.
 
-    Transposed direct form II. A row of sections, (s, 6), holds b0 b1 b2 and 1 a1 a2; state,
-    (s, 2, k), is the initial state and becomes the final one. With backwards, the filter runs
-    from the last row to the first.
+    Transposed direct form II. A row of sections, (s, 6), holds b0 b1 b2 and 1 a1 a2; first and
+    second, (s, k), are the initial states and become the final ones. With backwards, the filter
+    runs from the last row to the first. With one array of states, the compiler would not
+    vectorise the loop over the columns.
     """
     for row in range(x.shape[0]):
         i = x.shape[0] - 1 - row if backwards else row
@@ -342,19 +348,18 @@ def cascade(sections, x, state, backwards):
             a1, a2 = sections[s, 4], sections[s, 5]
             for k in range(x.shape[1]):
                 value = x[i, k]
-                out = b0 * value + state[s, 0, k]
-                state[s, 0, k] = b1 * value - a1 * out + state[s, 1, k]
-                state[s, 1, k] = b2 * value - a2 * out
+                out = b0 * value + first[s, k]
+                first[s, k] = b1 * value - a1 * out + second[s, k]
+                second[s, k] = b2 * value - a2 * out
                 x[i, k] = out
 
 
-@kernel('void(float64[:, ::1], float64, float64[:, ::1])', on_demand=True, nogil=True)
-def central(x, rate, out):
-    """Write the slope of x, (N, k), from three samples on both sides into rows 3 to N - 4.
+@kernel('void(float64[::1], int64, float64, float64[::1])', on_demand=True, nogil=True)
+def central(x, k, rate, out):
+    """Write the slope of x, (N k,), from three samples on both sides into rows 3 to N - 4.
 
-    Its relative error is (w T)^6 / 140.
+    Rows of k signals follow each other. The relative error is (w T)^6 / 140.
     """
-    for i in range(3, x.shape[0] - 3):
-        for k in range(x.shape[1]):
-            near, far = x[i + 1, k] - x[i - 1, k], x[i + 2, k] - x[i - 2, k]
-            out[i, k] = rate * (45.0 * near - 9.0 * far + (x[i + 3, k] - x[i - 3, k])) / 60.0
+    for i in range(3 * k, x.size - 3 * k):
+        near, far = x[i + k] - x[i - k], x[i + 2 * k] - x[i - 2 * k]
+        out[i] = rate * (45.0 * near - 9.0 * far + (x[i + 3 * k] - x[i - 3 * k])) / 60.0

@@ -22,30 +22,36 @@ def test_products_of_a_model_are_those_of_its_columns(three, stack, gravity, is_
     gravity = np.array(gravity)
     tilted = np.ones(stack.n_rigid) if is_tilted else None
     features = tuple(range(0, len(stack.features), 2))
-    products = NormalEquations(stack, 4).of_model(features, gravity, tilted)
+    normal = NormalEquations(stack, 4)
+    products = normal.of_model(features, gravity, np.arange(4), tilted)
     for j, rows in enumerate(stack.joints):
         T, where = selection(stack, rows.columns, features, gravity, tilted)
         A = np.zeros((len(rows.y), products.shape[-1] - 1))
         A[:, where] = rows.A @ T
         A = np.column_stack([A, rows.y])
         wanted = A.T @ A
-        np.testing.assert_allclose(products[:, j].sum(axis=0), wanted,
-                                   atol=1e-11 * np.max(np.abs(wanted)))
+        np.testing.assert_allclose(products[j], wanted, atol=1e-11 * np.max(np.abs(wanted)))
+    parts = [normal.of_model(features, gravity, run, tilted) for run in ([0], [1, 2], [3])]
+    np.testing.assert_allclose(sum(parts), products, atol=1e-11 * np.max(np.abs(products)))
 
 
 def test_products_follow_other_loads(three, stack):
-    gravity = three.robot.gravity
+    gravity, every = three.robot.gravity, np.arange(4)
     normal, features = NormalEquations(stack, 4), tuple(range(len(stack.features)))
     some = features[::3]
-    before, fewer = normal.of_model(features, gravity), normal.of_model(some, gravity)
-    stack.with_loads(2.0 * three.robot.parameters)
-    normal.reload()
-    after = normal.of_model(features, gravity)
-    np.testing.assert_allclose(after, NormalEquations(stack, 4).of_model(features, gravity))
-    place = stack.n_rigid + next(k for k, one in enumerate(stack.features)
-                                 if one.term == 'load' and one.axis == 1)
-    np.testing.assert_allclose(after[:, 1, place, place], 4.0 * before[:, 1, place, place])
-    assert normal.of_model(some, gravity) is not fewer
+    before, fewer = (normal.of_model(one, gravity, every) for one in (features, some))
+    changed = stack.with_loads(2.0 * three.robot.parameters, gravity, ('load', 'coulomb'))
+    assert changed == ('load',)
+    normal.reload(('load',))
+    after = normal.of_model(features, gravity, every)
+    np.testing.assert_allclose(after, NormalEquations(stack, 4).of_model(features, gravity, every))
+    for term, factor in (('load', 4.0), ('load_dahl', 1.0)):
+        place = stack.n_rigid + next(k for k, one in enumerate(stack.features)
+                                     if one.term == term and one.axis == 1)
+        np.testing.assert_allclose(after[1, place, place], factor * before[1, place, place])
+    assert not np.array_equal(normal.of_model(some, gravity, every), fewer)
+    assert stack.with_loads(2.0 * three.robot.parameters) == ('load_dahl',)
+    assert stack.with_loads(2.0 * three.robot.parameters) == ()
     stack.with_loads(three.robot.parameters)
 
 

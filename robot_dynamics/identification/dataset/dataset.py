@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -101,11 +101,15 @@ class Dataset:
         """Total duration of the segments, s."""
         return float(sum(segment.time[-1] - segment.time[0] for segment in self.segments))
 
-    @property
+    @cached_property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Smallest and largest position of each joint, shape (n,) each."""
-        return (np.min([np.min(one.position, axis=0) for one in self.segments], axis=0),
-                np.max([np.max(one.position, axis=0) for one in self.segments], axis=0))
+        return _extremes([one.position for one in self.segments])
+
+    @cached_property
+    def effort_extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest effort of each joint, shape (n,) each."""
+        return _extremes([one.effort for one in self.segments])
 
     def between(self, start: float, end: float) -> Dataset:
         """Rows between two fractions of all rows, such as 0 and 0.5."""
@@ -123,6 +127,13 @@ class Dataset:
             raise RecordingError('has no rows between these fractions', subject=self.source,
                                  remedy='give fractions from 0 to 1')
         return replace(self, segments=tuple(pieces))
+
+
+def _extremes(parts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest entries of the columns of several arrays."""
+    # Column by column is faster than along the first axis.
+    return (np.min([[column.min() for column in part.T] for part in parts], axis=0),
+            np.max([[column.max() for column in part.T] for part in parts], axis=0))
 
 
 def load_dataset(source: str | Path, robot: Robot,
