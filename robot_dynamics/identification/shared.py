@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.errors import ParameterError, RecordingError
-from robot_dynamics.identification.consistent import fit_consistent
+from robot_dynamics.identification.consistent import fit_consistent, posterior_covariance
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import LOADED, check_terms
 from robot_dynamics.identification.model import Model
@@ -36,8 +36,11 @@ class SharedIdentification:
 
     #: Bodies, friction and gravity.
     model: Model
-    #: Standard deviations of its parameters given the prior, shape (p,).
+    #: Standard deviations of its parameters, with the error of the description, shape (p,).
+    #: Errors of rows count as independent.
     deviations: FloatArray
+    #: Assumed relative deviation of the description.
+    description_deviation: float
     #: Errors in all recordings, and of each half of the recordings predicted from the other.
     in_sample: Residuals
     validation: Residuals
@@ -131,7 +134,9 @@ def identify_shared(parts: Sequence[NormalEquations]) -> SharedIdentification:
     whole = np.tensordot(chosen.fit.weights, selector.products(chosen), 1)
     fit = fit_consistent(whole[:-1, :-1], whole[:-1, -1], selector.prior, chosen.prior_weight,
                          chosen.fit.x)
+    covariance, described = posterior_covariance(fit, whole[:-1, :-1], selector.prior,
+                                                 chosen.prior_weight)
     return SharedIdentification(
-        chosen.model, np.sqrt(np.diag(fit.covariance)),
+        chosen.model, np.sqrt(np.diag(covariance)), described,
         Residuals.of(*selector.errors(chosen, every)),
         Residuals.of(*(one + other for one, other in zip(*predicted, strict=True))))

@@ -53,6 +53,17 @@ def test_an_arm_from_its_recordings(three, logs):
             assert abs(value - true) < 0.03 and deviation < 0.03
 
 
+def test_the_deviations_hold_where_the_description_is_wrong(three, logs):
+    robot, datasets = logs
+    found = identify_shared([recording_equations(one, robot, SIGNALS, 'coulomb')
+                             for one in datasets])
+    rigid = 10 * robot.n_bodies
+    errors = np.abs(found.model.inertial - three.robot.parameters) / found.deviations[:rigid]
+    assert found.description_deviation >= 0.3
+    # Only the description gives the mass of the first link, 4 kg.
+    assert 0.8 < found.deviations[0] < 1.3 and np.mean(errors <= 3.0) >= 0.98
+
+
 def test_what_does_not_add_up_is_rejected(logs):
     robot, datasets = logs
     with pytest.raises(ParameterError, match='load depends on the load'):
