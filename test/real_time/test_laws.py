@@ -2,6 +2,8 @@
 """Each law in C beside its class in Python: the same inputs, efforts and estimates."""
 
 import ctypes
+import shutil
+import subprocess
 import sysconfig
 from dataclasses import replace
 from pathlib import Path
@@ -366,3 +368,33 @@ def test_an_excessive_error_stops(tmp_path):
     with pytest.raises(StopRequestedError):
         law.update(still, still, far, still, still, PERIOD, adapt=True)
     assert c.reason(still, still, far, still, still) == STOPS
+
+
+#: Names of the libraries that a controller may use besides the mathematics library.
+MEMORY = {'memcpy', 'memmove', 'memset'}
+
+
+@pytest.mark.parametrize('kind', [PDGravityController, ComputedTorqueController,
+                                  AdaptiveController, FeedforwardLQController])
+def test_only_mathematics_is_called(kind, tmp_path):
+    if shutil.which('nm') is None:
+        pytest.skip('nm is not installed')
+    robot = Robot.from_urdf('planar_2r')
+    write_core(tmp_path, core_files(ControlSession(robot, kind(robot, period=PERIOD),
+                                                   SessionSettings(period=PERIOD))))
+    library = compile_c(tmp_path / 'core.so', *tmp_path.glob('*.c'),
+                        options=('-std=c99', '-O2', '-shared', '-fPIC', '-nostartfiles'))
+    mathematics = symbols('--defined-only', output_of('cc', '-print-file-name=libm.so.6').strip())
+    called = symbols('--undefined-only', library)
+    assert 'sin' in mathematics and 'malloc' not in mathematics
+    assert called and called <= mathematics | MEMORY
+
+
+def symbols(which, library):
+    """Names of a library, without versions."""
+    return {line.split()[0].partition('@')[0] for line in output_of(
+        'nm', '-D', '--format=posix', which, library).splitlines()}
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout

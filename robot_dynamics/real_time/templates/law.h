@@ -19,7 +19,8 @@ void rd_law_init(struct rd_law *law);
 void rd_law_reset(struct rd_law *law, const double q[RD_N], const double v[RD_N]);
 
 /* Effort tau for a state and desired motion; dt, s, is the time since the last update, 0 on the
- * first; the estimates may change where adapt. Returns 0, or a reason to stop. */
+ * first; the estimates may change where adapt. Returns 0, or the cause why the controller must
+ * become safe, of modes.h. */
 int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N],
                   const double q_d[RD_N], const double v_d[RD_N], const double a_d[RD_N],
                   double dt, int adapt, double tau[RD_N]);

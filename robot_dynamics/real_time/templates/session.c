@@ -322,9 +322,10 @@ static int track(struct rd_controller *c, double dt)
     double since_update = c->first_step ? 0.0 : dt;
     c->first_step = 0;
     c->not_adapted += !c->adapted;
-    if (rd_law_update(&c->law, m->q, m->v, c->q_d, c->v_d, c->a_d, since_update, c->adapted,
-                      tau)) {
-        go_safe(c, RD_CONTROLLER_STOPS, -1, 0.0, 0.0);
+    const int cause = rd_law_update(&c->law, m->q, m->v, c->q_d, c->v_d, c->a_d, since_update,
+                                    c->adapted, tau);
+    if (cause != 0) {
+        go_safe(c, (enum rd_cause)cause, -1, 0.0, 0.0);
         return send_safe(c, dt);
     }
     rd_law_less_gravity(&c->limiter, m->q, tau);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Plays a recording to a controller in C at a rate, and prints the times of its update in ns.
+ *
+ *     timing RECORDING RATE MINUTES
+ *
+ * The recording is of doubles: number of states, the state before which the trajectory is given,
+ * its number of points, then times, positions, velocities and accelerations, then for each state
+ * its time, positions, velocities and efforts. It is played from the beginning again and again.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "controller.h"
+
+enum { WIDTH = 1 + 3 * RD_N };
+
+static struct rd_controller c;
+static unsigned long heap_calls;
+
+extern void *__libc_malloc(size_t size);
+
+void *malloc(size_t size)
+{
+    ++heap_calls;
+    return __libc_malloc(size);
+}
+
+static double *read_recording(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    double *numbers = NULL;
+    long size;
+
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0 || (size = ftell(file)) < 0)
+        exit(2);
+    rewind(file);
+    numbers = malloc((size_t)size);
+    if (numbers == NULL || fread(numbers, 1, (size_t)size, file) != (size_t)size)
+        exit(2);
+    fclose(file);
+    return numbers;
+}
+
+static long preemptions(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
+static int before(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+int main(int argc, char **argv)
+{
+    const double *numbers = argc == 4 ? read_recording(argv[1]) : NULL;
+    if (numbers == NULL)
+        return 2;
+    const long states = (long)numbers[0], begin = (long)numbers[1];
+    const int points = (int)numbers[2];
+    const double *t = numbers + 3, *q = t + points, *v = q + points * RD_N, *a = v + points * RD_N;
+    const double *rows = a + points * RD_N, rate = atof(argv[2]);
+    const long runs = (long)(atof(argv[3]) * 60.0 * rate / states) + 1, count = runs * states;
+    double *times = malloc(sizeof(double) * (size_t)count), tau[RD_N] = {0.0};
+    const struct sched_param priority = {.sched_priority = 50};
+    double worst_alone = 0.0;
+    struct timespec next;
+
+    /* As a controller_manager asks for it; where it is not permitted, as it is. */
+    const int is_real_time = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+    mlockall(MCL_CURRENT | MCL_FUTURE);
+    for (long k = 0; k < count; ++k)
+        times[k] = 0.0;
+    heap_calls = 0;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (long k = 0; k < count; ++k) {
+        const double *row = rows + k % states * WIDTH;
+        struct timespec from, to;
+        if (k % states == 0) {
+            rd_init(&c);
+            rd_reactivate(&c);
+        } else if (k % states == begin) {
+            rd_reference(&c, points, 0.0, t, q, v, a, NULL);
+        }
+        next.tv_nsec += (long)(1e9 / rate);
+        next.tv_sec += next.tv_nsec / 1000000000L;
+        next.tv_nsec %= 1000000000L;
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        const long interrupted = preemptions();
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        rd_update(&c, row[0], row + 1, row + 1 + RD_N, row + 1 + 2 * RD_N, tau);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        times[k] = 1e9 * (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec);
+        if (preemptions() == interrupted && times[k] > worst_alone)
+            worst_alone = times[k];
+    }
+    const unsigned long heap = heap_calls;
+    qsort(times, (size_t)count, sizeof *times, before);
+    printf("%d %ld %lu %d %.0f %.0f %.0f %.0f", c.mode, count, heap, is_real_time,
+           times[count / 2], times[count * 999 / 1000], times[count - 1], worst_alone);
+    for (int i = 0; i < RD_N; ++i)
+        printf(" %.17g", tau[i]);
+    printf("\n");
+    return 0;
+}
