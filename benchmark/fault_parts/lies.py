@@ -19,6 +19,8 @@ LIE_SPEED = 3.0
 LIE_JUMP = 0.4
 #: Duration of faults that end. s.
 LIE_TIME = 0.5
+#: Time between two readings of a slow driver. s.
+READ_EVERY = 0.04
 #: Shortest and longest delay of a busy machine, and mean time between two. s.
 SHORT_DELAY, LONG_DELAY, DELAYS_APART = 0.01, 0.09, 0.02
 
@@ -172,6 +174,20 @@ class MachineDelays(Fault):
         return None if true.stamp < self._until else true
 
 
+class StatesRepeated(Fault):
+    """The driver reads the arm 25 times a second, and repeats its values with new stamps."""
+
+    def __init__(self, joint: int, begin: float):
+        super().__init__(joint, begin)
+        self._last: Reading | None = None
+
+    def lie(self, true: Reading) -> Reading:
+        if self._last is None or true.stamp > self._last.stamp + READ_EVERY - 1e-9:
+            self._last = true
+        last = self._last
+        return Reading(true.stamp, last.q.copy(), last.v.copy(), last.effort.copy())
+
+
 class Degrees(Fault):
     """The driver publishes degrees."""
 
@@ -245,6 +261,7 @@ FAULTS: dict[str, tuple[type[Fault], tuple[Any, ...]]] = {
     '80 ms late': (Late, (0.08,)),
     '120 ms late': (Late, (0.12,)),
     'machine delays': (MachineDelays, (2,)),
+    'states repeated': (StatesRepeated, ()),
     'degrees': (Degrees, ()),
     'torque sign': (TorqueSign, ()),
     'brake stuck': (BrakeStuck, ()),

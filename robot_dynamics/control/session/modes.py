@@ -19,7 +19,7 @@ class Mode(Enum):
     ['tracking', 'guided', 'halted']
     """
 
-    #: No joint state yet: no command is sent.
+    #: No state yet, or none to take the arm over at: no command, but the safe one where one acts.
     WAITING = 'waiting'
     #: The measured pose is held, without adaptation, until the arm obeys.
     HOLDING = 'holding'

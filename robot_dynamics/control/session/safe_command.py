@@ -153,27 +153,27 @@ class SafeMotion:
             Time since the state before, and its age. s.
         """
         self.share, self._coasted = 1.0, 0.0
-        rate = min(self._damping_rate, SAFE_MARGIN / (0.5 * self._period + max(age, 0.0)))
+        rate = self._stable_rate(age)
         decayed = self._decayed(rate * dt if self.level is SafeLevel.FULL else 0.0)
         self._brakes = True
         self._known = np.where(lies == BOTH, decayed, _trusted(v, slope, lies))
         self.q[:] = np.where(lies >= POSITION, self.q + self._known * dt, q)
         self._judge(dt)
-        share = rate / self._damping_rate if self.level is SafeLevel.FULL else 0.0
-        self.v[:] = share * self._known
+        self._damp(rate)
 
-    def coast(self, dt: float) -> bool:
+    def coast(self, dt: float, age: float = 0.0) -> bool:
         """Continue without a state for some time, s; return whether the arm is at rest by then.
 
         The first time it counts from the last state, when nothing braked the arm yet. After
-        `LONGEST_BRAKING` it is taken to be at rest.
+        `LONGEST_BRAKING` it is taken to be at rest. `age` is that of the last state, s.
         """
+        rate = self._stable_rate(age)
         if self._brakes:
-            self._known = self._decayed(self._damping_rate * dt)
+            self._known = self._decayed(rate * dt)
         self._brakes = True
         self._coasted += dt
         self.q += self._known * dt
-        self.v[:] = self._known if self.level is SafeLevel.FULL else 0.0
+        self._damp(rate)
         return self._coasted > LONGEST_BRAKING \
             or bool(np.all(np.abs(self._known) <= REST_SHARE * self._speed))
 
@@ -186,6 +186,15 @@ class SafeMotion:
         """Note that limits reduced the damping, shape (n,) both, N m or N: it brakes less."""
         reduced = np.abs(sent) < np.abs(wanted)
         self._acting[reduced] = sent[reduced] / wanted[reduced]
+
+    def _stable_rate(self, age: float) -> float:
+        """Rate of a damping that is stable with states of some age, s. 1/s."""
+        return min(self._damping_rate, SAFE_MARGIN / (0.5 * self._period + max(age, 0.0)))
+
+    def _damp(self, rate: float) -> None:
+        """Have the safe command damp the known speeds at a rate, 1/s."""
+        share = rate / self._damping_rate if self.level is SafeLevel.FULL else 0.0
+        self.v[:] = share * self._known
 
     def _decayed(self, exponent: float) -> FloatArray:
         """Speeds after the last command, which may have been reduced by limits."""

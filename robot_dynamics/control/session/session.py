@@ -584,19 +584,23 @@ class ControlSession:
                     and np.abs(self.pose - self.q_d).max() > ELSEWHERE)
 
     def _lateness(self) -> float:
-        """Age of the last state, s, and how long the effort before it acted beyond a period."""
-        return self._last_receive - self.monitor.stamp \
+        """Age of the last state, s, and how long the effort before it acted beyond a period.
+
+        A state that repeats a motion is as old as the one that it repeats.
+        """
+        return self._last_receive - self.supervisor.stamp \
             + max(0.0, self.monitor.dt - self.settings.period)
 
     def _supervise(self) -> Finding | None:
         """Feed the tests with the last state; return what is wrong."""
         monitor, supervisor = self.monitor, self.supervisor
-        is_late = self.lateness.count(self._lateness(), monitor.dt)
-        if not (monitor.dt > 0.0 and monitor.velocity_known):
+        is_known = monitor.dt > 0.0 and monitor.velocity_known
+        if is_known:
+            finding = supervisor.check_state(monitor.q, monitor.v, monitor.stamp)
+        else:
             supervisor.begin(monitor.q, monitor.stamp)
-            return None
-        finding = supervisor.check_state(monitor.q, monitor.v, monitor.stamp)
-        if self.mode not in _ACTIVE:
+        is_late = self.lateness.count(self._lateness(), monitor.dt)
+        if not (is_known and self.mode in _ACTIVE):
             return None
         if finding is None and is_late:
             finding = Finding(Cause.ANSWERS_LATE, -1, f'{self.lateness.age:.4f} s, it is stable '
@@ -792,7 +796,7 @@ class ControlSession:
         """Safe command that answers the last state."""
         monitor, supervisor, safe = self.monitor, self.supervisor, self._safe_motion
         if supervisor.is_repeated:
-            safe.coast(dt)
+            safe.coast(dt, self.lateness.age)
         else:
             safe.update(monitor.q, monitor.v, supervisor.slope, supervisor.lies, dt,
                         self.lateness.age)

@@ -58,9 +58,9 @@ STILL = 0.03
 OBEDIENCE_WINDOW, COMPARED_SHARE, REVERSED_SHARE = 0.01, 0.1, -0.4
 #: States, and time in s, over which late ones are counted, the shorter of both; share of late ones
 #: at which the session goes safe, and at which it returns. Single late states do no harm.
-COUNTED_STATES, COUNTED_TIME, TOO_MANY_LATE, FEW_LATE = 50, 0.2, 0.4, 0.05
+COUNTED_STATES, COUNTED_TIME, TOO_MANY_LATE, FEW_LATE = 25, 0.2, 0.4, 0.05
 #: States in a row that are older than twice that age, after which the session goes safe.
-VERY_LATE_STATES = 3
+VERY_LATE_STATES = 2
 #: Sudden change of the speed of a position, over the speed limit, that shows a faulty encoder; a
 #: contradiction without one is put down to the velocity.
 POSITION_JUMP = 0.15
@@ -96,6 +96,8 @@ class MotionSupervisor:
         Of this and the reported velocity the larger size. rad/s or m/s.
     unseen : ndarray, shape (n,)
         Distance that a joint with a frozen encoder may have moved. rad or m.
+    stamp : float
+        Stamp of the last state that repeats none, s.
     is_repeated : bool
         Whether the last state repeats a motion: the driver publishes faster than it reads, or has
         lost its arm, and nothing new is known.
@@ -139,14 +141,14 @@ class MotionSupervisor:
         self._in_row = np.zeros(n, dtype=np.int64)
         self._following, self.unseen = np.zeros((6, n)), np.zeros(n)
         self._v_before, self._commanded = np.zeros(n), np.zeros(n)
-        self._window, self._stamp = 0.0, -math.inf
+        self._window, self.stamp = 0.0, -math.inf
         #: Joint that did not follow, -1 for none.
         self._left_behind = -1
         self._compare, self._follow = compare.load(), follow.load()
 
     def begin(self, q: FloatArray, stamp: float) -> None:
         """Start over at a position, shape (n,), of a stamp, s; `lies` stay."""
-        self._q[:], self._stamp = q, stamp
+        self._q[:], self.stamp = q, stamp
         for array in (self._v, self.slope, self.speed, self._difference, self._fast,
                       self._in_row, self._jumps):
             array[:] = 0
@@ -165,7 +167,7 @@ class MotionSupervisor:
 
     def check_state(self, q: FloatArray, v: FloatArray, stamp: float) -> Finding | None:
         """Compare a state of a stamp, s, with the one before."""
-        dt = stamp - self._stamp
+        dt = stamp - self.stamp
         if not 0.0 < dt < LONGEST_STEP:
             self.begin(q, stamp)
             self._v[:] = self.slope[:] = self._jumps[2] = v
@@ -175,7 +177,7 @@ class MotionSupervisor:
             and bool(np.any(np.abs(v) > STILL))
         if self.is_repeated:
             return None
-        self._stamp = stamp
+        self.stamp = stamp
         joint = self._compare(q, v, dt, self._least, self._q, self._v, self.slope,
                               self.speed, self._difference, self._fast, self._in_row, self._jumps,
                               self._lasting_jump, self.lies)

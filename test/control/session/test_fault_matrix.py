@@ -83,6 +83,16 @@ def test_delays_of_the_machine_do_not_speed_an_arm_up(law, seed, monkeypatch):
     assert np.abs(bench.arm.v / bench.limit).max() < 0.02
 
 
+@pytest.mark.parametrize('rate', [250.0, 500.0])
+@pytest.mark.parametrize('read_every', [0.012, 0.02, 0.028, 0.036])
+def test_a_driver_that_reads_slowly_does_not_speed_an_arm_up(read_every, rate, monkeypatch):
+    monkeypatch.setattr('benchmark.fault_parts.lies.READ_EVERY', read_every)
+    outcome = run('arm7', 'adaptive', rate, 'states repeated')
+    assert outcome.peak < 0.8
+    # The feedback is stable with states as old as 15 ms.
+    assert (outcome.time_to_safe < 0.25) == (read_every > 0.025)
+
+
 class Push(Fault):
     """A wrist is pushed far beyond its speed limit."""
 

@@ -644,7 +644,8 @@ def test_whatever_happens_no_nan_and_no_effort_beyond_its_limit_leaves(
 
     def check(command):
         if command is not None:
-            assert session.mode not in (Mode.WAITING,)
+            # An arm that is not taken over again is braked by the command that acts on it.
+            assert session.mode is not Mode.WAITING or command.is_safe
             assert np.isfinite(command.effort).all()
             assert (np.abs(command.effort) <= limit).all()
             assert math.isfinite(command.stamp)
@@ -943,7 +944,7 @@ def test_efforts_that_act_longer_than_the_feedback_tolerates_are_late(arm7):
     """States 45 ms apart are new, but answer what the arm did with an old effort."""
     session, now = tracking_session(arm7)
     assert session.lateness.longest_delay < 0.5 * 3.5 * PERIOD
-    for _ in range(3):
+    for _ in range(2):
         assert session.mode is Mode.TRACKING
         now += 4.5 * PERIOD
         session.on_joint_state(now, now, arm7.joint_names, STRETCHED, np.zeros(7))

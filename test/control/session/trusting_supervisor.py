@@ -8,6 +8,7 @@ class TrustingSupervisor(MotionSupervisor):
     """Finds nothing: for tests of other guards, whose arms stand still or move as no arm does."""
 
     def check_state(self, q, v, stamp):
+        self.stamp = stamp
         self.slope[:] = v
         self.speed[:] = abs(v)
 
