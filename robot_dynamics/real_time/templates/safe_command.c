@@ -88,13 +88,27 @@ void rd_safe_begin(struct rd_safe *s, const double q[RD_N], const double v[RD_N]
     s->energy = kinetic_energy(s);
 }
 
+/* Rate of a damping that is stable with states of some age: late states would turn it into
+ * excitation. */
+static double stable_rate(double age)
+{
+    return fmin(RD_DAMPING_RATE, RD_SAFE_MARGIN / (0.5 * RD_PERIOD + fmax(age, 0.0)));
+}
+
+/* Have the safe command damp the known speeds at a rate. */
+static void damp(struct rd_safe *s, double rate)
+{
+    double share = s->level == RD_FULL ? rate / RD_DAMPING_RATE : 0.0;
+    for (int i = 0; i < RD_N; i++)
+        s->v[i] = share * s->known[i];
+}
+
 void rd_safe_update(struct rd_safe *s, const double q[RD_N], const double v[RD_N],
                     const double slope[RD_N], const int lies[RD_N], double dt, double age)
 {
     s->share = 1.0;
     s->coasted = 0.0;
-    /* Late states would turn damping into excitation. */
-    double rate = fmin(RD_DAMPING_RATE, RD_SAFE_MARGIN / (0.5 * RD_PERIOD + fmax(age, 0.0)));
+    double rate = stable_rate(age);
     double exponent = s->level == RD_FULL ? rate * dt : 0.0;
     s->brakes = 1;
     for (int i = 0; i < RD_N; i++) {
@@ -103,24 +117,23 @@ void rd_safe_update(struct rd_safe *s, const double q[RD_N], const double v[RD_N
         s->q[i] = lies[i] >= RD_POSITION ? s->q[i] + s->known[i] * dt : q[i];
     }
     judge(s, dt);
-    double share = s->level == RD_FULL ? rate / RD_DAMPING_RATE : 0.0;
-    for (int i = 0; i < RD_N; i++)
-        s->v[i] = share * s->known[i];
+    damp(s, rate);
 }
 
-/* Continue without a state; whether the arm is at rest by then. */
-int rd_safe_coast(struct rd_safe *s, double dt)
+/* Continue without a state, the last of some age; whether the arm is at rest by then. */
+int rd_safe_coast(struct rd_safe *s, double dt, double age)
 {
+    double rate = stable_rate(age);
     int rests = 1;
     s->coasted += dt;
     for (int i = 0; i < RD_N; i++) {
         /* At first nothing has braked the arm since the last state. */
         if (s->brakes)
-            s->known[i] = decayed(s, i, RD_DAMPING_RATE * dt);
+            s->known[i] = decayed(s, i, rate * dt);
         s->q[i] += s->known[i] * dt;
-        s->v[i] = s->level == RD_FULL ? s->known[i] : 0.0;
         rests = rests && fabs(s->known[i]) <= RD_REST_SHARE * rd_energy_speed[i];
     }
+    damp(s, rate);
     s->brakes = 1;
     return s->coasted > RD_LONGEST_BRAKING || rests;
 }

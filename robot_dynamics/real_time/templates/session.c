@@ -112,7 +112,7 @@ static int repeat_safe(struct rd_controller *c, double now)
     /* Written so that braking ends also by a clock that is NaN. */
     double step = 0.0 <= dt && dt <= RD_STATE_TIMEOUT ? dt : RD_STATE_TIMEOUT;
     if (c->repeats_left == RD_SAFE_REPEATS) {
-        if (!rd_safe_coast(&c->safe, step))
+        if (!rd_safe_coast(&c->safe, step, 0.0))
             return rd_command_gate_send_safe(&c->command_gate, &c->law, &c->limiter, &c->safe,
                                              c->safe.q, c->safe.v, dt);
         if (RD_RELEASE_LOST && !rd_safe_release(&c->safe, step))
@@ -128,7 +128,7 @@ static int send_safe(struct rd_controller *c, double dt)
     const struct rd_monitor *m = &c->monitor;
     const struct rd_supervisor *s = &c->supervisor;
     if (s->is_repeated)
-        rd_safe_coast(&c->safe, dt);
+        rd_safe_coast(&c->safe, dt, c->lateness.age);
     else
         rd_safe_update(&c->safe, m->q, m->v, s->slope, s->lies, dt, c->lateness.age);
     return rd_command_gate_send_safe(&c->command_gate, &c->law, &c->limiter, &c->safe, c->safe.q,
@@ -160,14 +160,16 @@ static struct rd_finding supervise(struct rd_controller *c)
     const struct rd_monitor *m = &c->monitor;
     struct rd_finding found = {RD_NOTHING, -1, 0.0, 0.0};
     double effort[RD_N];
-    int is_late = rd_lateness_count(
-        &c->lateness, c->last_receive - m->stamp + fmax(0.0, m->dt - RD_PERIOD), m->dt);
-    if (!(m->dt > 0.0 && m->velocity_known)) {
+    struct rd_finding state = found;
+    int is_known = m->dt > 0.0 && m->velocity_known;
+    if (is_known)
+        state = rd_supervisor_check_state(&c->supervisor, m->q, m->v, m->stamp);
+    else
         rd_supervisor_begin(&c->supervisor, m->q, m->stamp);
-        return found;
-    }
-    struct rd_finding state = rd_supervisor_check_state(&c->supervisor, m->q, m->v, m->stamp);
-    if (!is_active(c->mode))
+    /* A state that repeats a motion is as old as the one that it repeats. */
+    double age = c->last_receive - c->supervisor.stamp + fmax(0.0, m->dt - RD_PERIOD);
+    int is_late = rd_lateness_count(&c->lateness, age, m->dt);
+    if (!(is_known && is_active(c->mode)))
         return found;
     if (state.cause != RD_NOTHING)
         return state;

@@ -96,7 +96,7 @@ void rd_safe_begin(struct rd_safe *s, const double q[RD_N], const double v[RD_N]
                    const double slope[RD_N], const int lies[RD_N]);
 void rd_safe_update(struct rd_safe *s, const double q[RD_N], const double v[RD_N],
                     const double slope[RD_N], const int lies[RD_N], double dt, double age);
-int rd_safe_coast(struct rd_safe *s, double dt);
+int rd_safe_coast(struct rd_safe *s, double dt, double age);
 int rd_safe_release(struct rd_safe *s, double dt);
 void rd_safe_note_limits(struct rd_safe *s, const double wanted[RD_N], const double sent[RD_N]);
 /* Safe effort at a pose and velocity; `s` may be NULL: the whole command. */

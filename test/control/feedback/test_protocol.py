@@ -107,7 +107,7 @@ def test_at_rest_nothing_is_sent(arm3, law):
     np.testing.assert_allclose(rig.sent, 0.0, atol=1e-9)
     # Tracking needs what the joint has to do beyond its weight, and only that.
     rig.state(POSE - 0.01)
-    np.testing.assert_allclose(rig.sent, 100.0 * 0.01 + rig.law._controller.gravity
+    np.testing.assert_allclose(rig.sent, 100.0 * 0.01 + rig.law.controller.gravity
                                - rig.gravity(POSE - 0.01), atol=1e-9)
 
 
