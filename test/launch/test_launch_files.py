@@ -32,7 +32,7 @@ from robot_dynamics.bringup.launching.actions import node_action  # noqa: E402
 from robot_dynamics.bringup.processes import child_environment  # noqa: E402
 from robot_dynamics.bringup.ros_environment import private_domain  # noqa: E402
 from robot_dynamics.bringup.system import System  # noqa: E402
-from robot_dynamics.bringup.warmup import warm_up  # noqa: E402
+from robot_dynamics.bringup.warmup import every_node, warm_up  # noqa: E402
 from robot_dynamics.nodes.ros.transports import without_shared_memory  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(180, func_only=True)]
@@ -88,7 +88,7 @@ def simulated_arm():
 @pytest.fixture(scope='module', autouse=True)
 def warm():
     """Compile before any time-out counts."""
-    warm_up()
+    warm_up(every_node())
 
 
 class Ear:

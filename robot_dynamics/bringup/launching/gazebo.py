@@ -125,15 +125,15 @@ def gazebo_actions(system: System, hardware: str, world: str, headless: str, hei
             '/clock@rosgraph_msgs/msg/Clock[gz.msgs.Clock']),
         _node('robot_state_publisher', 'robot_state_publisher', namespace,
               parameters=[{'robot_description': launch_value(urdf), 'use_sim_time': True}]),
-        _after(create, [start], 'the arm could not be created'),
+        _after(create, [start], 'the arm', 'could not be created'),
         # The plugin of the arm runs the controller manager, so that this shows whether the arm is
         # there: Humble's create ends with 0 without it.
-        _after(start, [configure], f'{BROADCASTER} could not be started, or the arm is not in the '
-                                   'world: read the lines of create'),
-        _after(configure, list(ours.values()), f'{EFFORT_CONTROLLER} could not be configured'),
+        _after(start, [configure], BROADCASTER, 'could not be started, or the arm is not in the '
+                                                'world'),
+        _after(configure, list(ours.values()), EFFORT_CONTROLLER, 'could not be configured'),
         *_when_it_sends(ours.get(find_controller(system.controller).node), [activate]),
         _after(activate, [motion] if motion is not None else [],
-               f'{EFFORT_CONTROLLER} could not be activated'),
+               EFFORT_CONTROLLER, 'could not be activated'),
         create,
     ]
 
@@ -153,17 +153,18 @@ def _node(package: str, executable: str, namespace: str, **options: Any) -> Any:
                 **options)
 
 
-def _after(process: Any, actions: Sequence[Any], failure: str) -> Any:
-    """Handler that runs actions after a process succeeds, and ends the launch after a failure."""
-    from launch.actions import LogInfo, RegisterEventHandler, Shutdown
+def _after(process: Any, actions: Sequence[Any], subject: str, failure: str) -> Any:
+    """Handler that runs actions after a process succeeds; a failure fails the launch."""
+    from launch.actions import RegisterEventHandler
     from launch.event_handlers import OnProcessExit
 
     def on_exit(event: Any, context: Any) -> list[Any]:
-        if event.returncode == 0:
-            return list(actions)
-        # launch does not log the reason of a shutdown after the end of a process.
-        reason = f'{failure}: status {event.returncode}'
-        return [LogInfo(msg=reason), Shutdown(reason=reason)]
+        if context.is_shutdown:
+            return []
+        if event.returncode != 0:
+            raise BringupError(f'{failure} (status {event.returncode})', subject=subject,
+                               remedy='read the lines of create and spawner above')
+        return list(actions)
 
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=on_exit))
 

@@ -103,8 +103,10 @@ class ManagedNode(NodeParts, LifecycleNode):
         """Build; rclpy hides exceptions of these callbacks, so they are logged here."""
         try:
             self.build()
-        except (RobotDynamicsError, StoppedEarlyError) as error:
+        except StoppedEarlyError as error:
             return self._fail(error, FAILURE)
+        except RobotDynamicsError as error:
+            return self._fail(self.parameters.full_names(error), FAILURE)
         except Exception as error:
             self.get_logger().fatal(traceback.format_exc())
             return self._fail(error, ERROR)

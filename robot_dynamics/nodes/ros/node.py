@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import QoSProfile
 from rclpy.service import Service
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.parameters import Parameter, Type, Values
 from robot_dynamics.nodes.ros.spinning import SPIN, FastEntities, SlowGroup
@@ -115,6 +116,21 @@ class NodeParameters:
         close = difflib.get_close_matches(name, self._table, n=1)
         return f'{name} (did you mean {close[0]}?)' if close else name
 
+    def full_names(self, error: RobotDynamicsError) -> RobotDynamicsError:
+        """An error of the library with parameters of this node in place of its arguments.
+
+        The subject, and names with an underscore in the remedy, become the only parameter that
+        ends with them: ``bandwidth`` becomes ``feedback.bandwidth``.
+        """
+        return type(error)(
+            error.message, subject=error.subject and self._full_name(error.subject),
+            remedy=error.remedy and re.sub(r'(?<![\w./])[a-z]+(_[a-z]+)+\b',
+                                           lambda name: self._full_name(name[0]), error.remedy))
+
+    def _full_name(self, name: str) -> str:
+        found = [each for each in self._table if each.rpartition('.')[2] == name]
+        return found[0] if len(found) == 1 else name
+
     def _declare(self, row: Parameter) -> Any:
         """Declare one row with the value given for it, in its type."""
         node = self._node
@@ -134,7 +150,7 @@ class NodeParameters:
                        for parameter in ours}
             self._check(MappingProxyType({**self._stored(), **changes}))
         except ParameterError as error:
-            return _rejected(str(error))
+            return _rejected(str(self.full_names(error)))
         self.changed |= bool(ours)
         return SetParametersResult(successful=True)
 

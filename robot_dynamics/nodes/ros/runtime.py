@@ -158,9 +158,9 @@ def _start(node: NodeParts, stop: StopRequest) -> None:
     try:
         stop.check()
         node.start()
-    except RobotDynamicsError:
+    except RobotDynamicsError as error:
         stop.check()
-        raise
+        raise node.parameters.full_names(error) from error
 
 
 def _spin(node: NodeParts, stop: StopRequest) -> None:

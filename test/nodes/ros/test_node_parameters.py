@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rclpy.parameter import Parameter as RosParameter
 
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ControlError, ParameterError
 from robot_dynamics.nodes.ros.node import NodeParameters
 from robot_dynamics.nodes.ros.parameters import Parameter
 
@@ -171,3 +171,26 @@ def test_the_clock_of_a_node_stays_what_it_is(make_node):
     assert not refused.successful and 'restart the node' in refused.reason
     assert node.get_parameter('use_sim_time').value is False
     assert node.set_parameters([RosParameter('use_sim_time', value=False)])[0].successful
+
+
+def test_errors_of_the_library_name_parameters_of_the_node(make_node):
+    node = make_node('node')
+    parameters = NodeParameters(node, (
+        Parameter('rate', 500.0, 'Rate.'), Parameter('feedback.bandwidth', 60.0, 'Rate.'),
+        Parameter('feedback.error_rate', 12.0, 'Rate.'),
+        Parameter('faults.margin', 1.0, 'Margin.'),
+        Parameter('spring.margin', 1.0, 'Margin.')), lambda values: None)
+
+    def renamed(subject, remedy=None):
+        error = parameters.full_names(ControlError('is wrong', subject=subject, remedy=remedy))
+        assert type(error) is ControlError
+        return str(error)
+
+    assert renamed('bandwidth') == 'feedback.bandwidth is wrong'
+    assert renamed('feedback.bandwidth', 'lower error_rate, or rate') == \
+        'feedback.bandwidth is wrong; lower feedback.error_rate, or rate'
+    # Of two, neither is chosen; names of joints and files stay.
+    assert renamed('margin') == 'margin is wrong'
+    assert renamed('shoulder_lift_joint', 'see docs/error_rate.md') == \
+        'shoulder_lift_joint is wrong; see docs/error_rate.md'
+    assert str(parameters.full_names(ControlError('is wrong'))) == 'is wrong'
