@@ -154,7 +154,8 @@ def test_the_page_is_part_of_the_package(setup_arguments):
     assert set(present) <= set(matched)
 
 
-@pytest.mark.parametrize('script', ['demo', 'test.sh', '.ci/run', '.ci/environment.sh'])
+@pytest.mark.parametrize('script', ['demo', 'test.sh', '.ci/run', '.ci/environment.sh',
+                                    '.ci/try_installation.sh'])
 def test_scripts_are_bash_without_errors(script):
     path = ROOT / script
     subprocess.run(['bash', '-n', str(path)], check=True)

@@ -90,7 +90,7 @@ OUTPUT_ERROR, ELASTIC = 'output_error', 'elastic_joints'
 #: Longest recording of a running arm, because every message is kept in memory. s.
 LONGEST_LISTENING = 3600.0
 
-_ROBOT_KEYS = ('urdf', 'joints', 'base_link', 'second_origin_of')
+_ROBOT_KEYS = ('urdf', 'xacro_args', 'joints', 'base_link', 'second_origin_of')
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +315,8 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
     relative to its own folder, or to that of --data::
 
         robot:
-          urdf: arm.urdf
+          urdf: arm.urdf.xacro
+          xacro_args: name:=arm size:=2   # only for a xacro file
           joints: [joint_1, joint_2]      # the others are fixed
           base_link: base
           second_origin_of: joint_1       # a joint that has two origins, against the specification
@@ -326,7 +327,8 @@ def read_inputs(recordings: Sequence[Path], robot: str | None, config: Path | No
         estimate: {friction: auto}
 
     Recordings and robot (a description, or the name of one of this package) replace those of the
-    YAML; ``data`` is a further folder for its paths. ``xacro_args`` are those of a xacro file.
+    YAML; ``data`` is a further folder for its paths. ``xacro_args`` are those of a xacro file, and
+    replace those of the YAML.
     """
     settings, content = (DatasetSettings(), {}) if config is None else read_settings(config)
     folders = tuple(folder for folder in (None if config is None else config.parent, data)
@@ -362,6 +364,8 @@ def load_robot(content: Mapping[str, Any], folders: Sequence[Path], robot: str |
                            remedy='give --robot, or robot.urdf in the YAML')
     path = find_path(name, folders) if robot is None else Path(name)
     source = str(path) if path.exists() else name
+    if robot is None:
+        xacro_args = xacro_args or str(keys.get('xacro_args', ''))
     double = keys.get('second_origin_of')
     if double is None:
         description = load_description(source, xacro_args)

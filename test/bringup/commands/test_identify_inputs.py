@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import re
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,22 @@ def test_paths(tmp_path):
     (tmp_path / 'x').write_text('')
     assert find_path('x', (tmp_path, tmp_path / 'a')) == tmp_path / 'x'
     assert find_path(str(tmp_path / 'x'), (tmp_path / 'a',)) == tmp_path / 'x'
+
+
+def test_arguments_of_a_xacro_file_are_in_the_yaml(folder):
+    pytest.importorskip('xacro')
+    text = (folder / 'arm.urdf').read_text()
+    head = re.search(r'<robot [^>]*>', text)[0]
+    last = Robot.from_urdf('rpr').joint_names[-1]
+    (folder / 'arm.urdf.xacro').write_text(text.replace(f'"{last}"', '"$(arg last)"').replace(
+        head, '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="arm">'
+              '<xacro:arg name="last" default="unnamed"/>'))
+    content = {'robot': {'urdf': 'arm.urdf.xacro', 'xacro_args': 'last:=left'}}
+
+    def last_joint(*arguments, **options):
+        return load_robot(content, [folder], *arguments, **options)[1].joint_names[-1]
+
+    assert last_joint() == 'left'
+    assert last_joint(xacro_args='last:=right') == 'right'
+    # Another description has arguments of its own.
+    assert last_joint(str(folder / 'arm.urdf.xacro')) == 'unnamed'
