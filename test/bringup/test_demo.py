@@ -11,6 +11,7 @@ from robot_dynamics.bringup.demo import (
     LOST_TIMEOUT,
     PERIOD,
     RAMP,
+    SLOW_LOST_TIMEOUT,
     START_TIMEOUT,
     Watch,
     check_arm,
@@ -181,7 +182,7 @@ def test_a_controller_that_stops_following_is_given_up_with_its_reason():
                             '[WARN] [1.2] [inverse_dynamics]: fault of joint6'))
     show.say(2.0, mode='safe')
     assert not show.watch.is_over()
-    show.say(2.0 + LOST_TIMEOUT + 0.1, mode='safe')
+    show.say(2.0 + SLOW_LOST_TIMEOUT + 0.1, mode='safe')
     with pytest.raises(BringupError, match=r'stopped following the reference: the clock jumped$'):
         show.watch.is_over()
 
@@ -208,11 +209,11 @@ def test_a_run_does_not_end_while_the_controller_has_given_up():
 def test_a_controller_that_gives_up_before_anything_moved_is_not_waited_for():
     show = Show()
     show.say(1.0, mode='stopped', error=None)
-    show.say(1.0 + LOST_TIMEOUT + 1.0, mode='stopped', error=None)
+    show.say(1.0 + SLOW_LOST_TIMEOUT + 1.0, mode='stopped', error=None)
     assert not show.watch.is_over()
     show.complain('[ERROR] [1.0] [adaptive_controller]: safe: the arm is far from its reference')
     show.say(8.0, mode='safe', error=None)
-    show.say(8.0 + LOST_TIMEOUT + 0.1, mode='stopped', error=None)
+    show.say(8.0 + SLOW_LOST_TIMEOUT + 0.1, mode='stopped', error=None)
     with pytest.raises(BringupError, match='the reference: the arm is far'):
         show.watch.is_over()
 
@@ -256,7 +257,7 @@ def test_a_short_loss_is_forgiven():
     show.say(1.0)
     show.say(2.0, mode='safe')
     show.say(4.0)
-    show.say(4.0 + LOST_TIMEOUT)
+    show.say(4.0 + SLOW_LOST_TIMEOUT)
     assert not show.watch.is_over()
 
 
