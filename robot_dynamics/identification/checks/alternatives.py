@@ -45,8 +45,8 @@ LIKELY, CERTAIN = 1.5, 2.5
 EXACT, SMALL = 0.01, 0.01
 #: Weight of the description, which keeps bodies consistent.
 PRIOR_WEIGHT = 1.0
-#: Least factor of an effort in another unit.
-OTHER_UNIT = 2.0
+#: Least and largest factor of an effort in another unit.
+OTHER_UNIT, MOST_UNIT = 2.0, 1e4
 #: Largest lag of efforts that is searched, and its steps, s.
 LONGEST_LAG, LAG_STEP = 0.5, 0.02
 #: Speed of the smooth sign of dry friction relative to the RMS speed.
@@ -75,11 +75,15 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class _Alternative:
-    """Samples and robot without a mistake, and the finding if it was one."""
+    """Samples and robot without a mistake, and the finding if it was one.
+
+    With ``is_scaled``, efforts have another unit, and other errors are too small to count.
+    """
 
     finding: Finding
     samples: Samples
     robot: Robot
+    is_scaled: bool = False
 
 
 def samples_of(dataset: Dataset, robot: Robot) -> Samples:
@@ -103,22 +107,25 @@ def alternative_findings(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
     """The most likely mistake in a log as an error or a warning, or nothing."""
     samples = samples_of(dataset, robot)
     samples = samples.rows(np.all(samples.free, axis=1), _SAMPLES)
-    equations = _Equations(robot, samples)
+    recorded = equations = _Equations(robot, samples)
     if not equations.are_enough:
         return ()
-    before = equations.errors(samples.effort, is_consistent=True)
-    best, least = None, before - np.log(LIKELY)
-    for one in _alternatives(samples, robot, dataset.joint_names, equations):
+    before = recorded.errors(samples.effort, is_consistent=True)
+    best, most = None, float(np.log(LIKELY))
+    for one in _alternatives(samples, robot, dataset.joint_names, recorded):
         if one.robot is not equations.robot or one.samples.q is not equations.q:
             equations = _Equations(one.robot, one.samples)
+        effort = one.samples.effort
+        start = before if not one.is_scaled else recorded.errors(
+            samples.effort, is_consistent=True, floor=_floor(effort))
         # Errors with consistent bodies are larger than those with any bodies.
-        if equations.errors(one.samples.effort) < least:
-            errors = equations.errors(one.samples.effort, is_consistent=True)
-            if errors < least:
-                best, least = one.finding, errors
+        if start - equations.errors(effort) > most:
+            evidence = start - equations.errors(effort, is_consistent=True)
+            if evidence > most:
+                best, most = one.finding, evidence
     if best is None:
         return ()
-    factor = float(np.exp(before - least))
+    factor = float(np.exp(most))
     return (replace(best, severity=Severity.ERROR if factor > CERTAIN else Severity.WARNING,
                     message=f'{best.message}: the efforts fit this arm {factor:.2g} times better '
                     'without that'),)
@@ -169,9 +176,14 @@ class _Equations:
         n, count, p = self._W.shape
         return n * count > 4 * p
 
-    def errors(self, efforts: FloatArray, *, is_consistent: bool = False) -> float:
-        """sum_j log(r_j) / 2 of efforts of shape (N, n), with consistent bodies or any."""
-        return self._fit(self._grams, *self._products(efforts), is_consistent)[1]
+    def errors(self, efforts: FloatArray, *, is_consistent: bool = False,
+               floor: FloatArray | None = None) -> float:
+        """sum_j log(r_j) / 2 of efforts of shape (N, n), with consistent bodies or any.
+
+        r_j is at least ``floor``, (n,), by default that of the efforts.
+        """
+        return self._fit(self._grams, *self._products(efforts),
+                         _floor(efforts) if floor is None else floor, is_consistent)[1]
 
     def factor(self, efforts: FloatArray, joint: int) -> float:
         """Factor between the effort of a joint and those that the other joints require.
@@ -185,19 +197,20 @@ class _Equations:
         grams[joint, -1, -1] = 1.0
         products = np.pad(products, ((0, 0), (0, 1)))
         products[joint] = squares[joint] = 0.0
-        inverse = float(self._fit(grams, products, squares, total, False)[0][-1])
+        inverse = float(self._fit(grams, products, squares, total, _floor(efforts),
+                                  False)[0][-1])
         return size / inverse if inverse > 0.0 else 1.0
 
     def _products(self, efforts: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """W_j^T tau_j, |tau_j|^2, and the same of tau_j without its mean."""
         return (np.einsum('jtp,tj->jp', self._W, efforts), np.sum(efforts ** 2, axis=0),
-                np.maximum(np.sum((efforts - efforts.mean(axis=0)) ** 2, axis=0), 1e-300))
+                _variation(efforts))
 
     def _fit(self, grams: FloatArray, products: FloatArray, squares: FloatArray,
-             total: FloatArray, is_consistent: bool) -> tuple[FloatArray, float]:
+             total: FloatArray, floor: FloatArray, is_consistent: bool
+             ) -> tuple[FloatArray, float]:
         """Parameters and errors, by least squares weighted by the errors of the joints."""
         left = np.ones(len(total))
-        floor = np.minimum(EXACT ** 2 + SMALL ** 2 * np.max(total) / total, 1.0)
         for _ in range(_PASSES):
             weights = self._W.shape[1] / (left * total)
             H, h = np.tensordot(weights, grams, 1), weights @ products
@@ -206,6 +219,17 @@ class _Equations:
             errors = squares - 2.0 * products @ x + np.einsum('p,jpq,q->j', x, grams, x)
             left = np.maximum(errors / total, floor)
         return x, 0.5 * float(np.sum(np.log(left)))
+
+
+def _variation(efforts: FloatArray) -> FloatArray:
+    """|tau_j|^2 of efforts without their means, shape (n,)."""
+    return np.maximum(np.sum((efforts - efforts.mean(axis=0)) ** 2, axis=0), 1e-300)
+
+
+def _floor(efforts: FloatArray) -> FloatArray:
+    """Fractions of the variance of efforts, (n,), below which errors do not count."""
+    total = _variation(efforts)
+    return np.minimum(EXACT ** 2 + SMALL ** 2 * np.max(total) / total, 1.0)
 
 
 def _least_squares(H: FloatArray, h: FloatArray) -> FloatArray:
@@ -232,14 +256,19 @@ def _alternatives(samples: Samples, robot: Robot, names: tuple[str, ...],
 
     for j, name in enumerate(names):
         factor = equations.factor(effort, j)
-        if not 1.0 / OTHER_UNIT < factor < OTHER_UNIT:
+        if OTHER_UNIT <= max(factor, 1.0 / factor) <= MOST_UNIT:
             yield _Alternative(_unit(name, factor), changed(
-                (q, v, a), effort / np.where(np.arange(n) == j, factor, 1.0)), robot)
+                (q, v, a), effort / np.where(np.arange(n) == j, factor, 1.0)), robot,
+                is_scaled=True)
     slides = prismatic_joints(robot)
     pairs = [(i, j) for i, j in combinations(range(n), 2) if slides[i] == slides[j]]
     for i, j in pairs:
         yield _Alternative(_exchanged(names[i], names[j], 'efforts'),
                            changed((q, v, a), effort[:, exchanged(i, j)]), robot)
+    if n > 1:
+        yield _Alternative(_error('effort', 'has its sign flipped in all joints',
+                                  'multiply effort.sign by -1'),
+                           changed((q, v, a), -effort), robot)
     for j, name in enumerate(names):
         sign = np.where(np.arange(n) == j, -1.0, 1.0)
         yield _Alternative(_error(name, 'effort has its sign flipped',

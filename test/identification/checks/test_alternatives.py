@@ -59,6 +59,25 @@ def test_right_logs_have_no_errors(arms, joints):
     assert arms[joints].errors() == []
 
 
+@pytest.mark.parametrize('links', [
+    # A heavy joint 2 hides the errors of light wrists; without it, more of them would count.
+    [('revolute', '0 0 1', 2.0), ('revolute', '0 1 0', 6.0), ('revolute', '0 0 1', 0.3),
+     ('revolute', '1 0 0', 0.2)],
+    # No joint but j3 moves its mass vertically: the others do not determine its unit.
+    [('revolute', '0 0 1', 2.0), ('revolute', '0 0 1', 1.0), ('prismatic', '0 0 1', 4.0)]])
+def test_right_logs_of_arms_with_light_joints(make_arm, links):
+    assert Moved(make_arm(links).robot).errors() == []
+
+
+@pytest.mark.parametrize('joints', [1, 2, 3, 7])
+def test_all_efforts_of_the_opposite_sign(arms, joints):
+    """With seven joints, without the masses of the description."""
+    arm = arms[joints]
+    (subject, message), = arm.errors(tau=-arm.tau)
+    assert 'has its sign flipped' in message
+    assert subject == ('effort' if joints == 7 else ', '.join(arm.robot.joint_names))
+
+
 @pytest.mark.parametrize('joints', [1, 2, 3, 7])
 @pytest.mark.parametrize('has_friction', [True, False])
 def test_efforts_without_gravity(arms, joints, has_friction):

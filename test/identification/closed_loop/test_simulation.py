@@ -8,12 +8,13 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.closed_loop.simulation import simulated_motions
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.dataset.settings import DatasetSettings
 from robot_dynamics.identification.signals import SignalSettings
 from robot_dynamics.identification.validation import described_model
+from robot_dynamics.model.robot import Robot
 
 LOOP = DatasetSettings(proportional=[400.0, 600.0, 100.0], derivative=[40.0, 60.0, 10.0])
 SIGNALS = SignalSettings(5.0)
@@ -66,6 +67,21 @@ def test_without_a_reference_the_measured_efforts_move_the_arm(recorded, setting
     inside = slice(motion.trim, motion.count - motion.trim)
     true = np.stack([np.interp(motion.time, t, one) for one in v.T], axis=1)
     assert np.max(np.abs(motion.v - true)[inside]) < 0.02
+
+
+def test_mimic_joints_are_refused():
+    robot = Robot.from_urdf("""<robot name="gripper"><link name="base"/>
+        <link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+        izz="1"/></inertial></link><link name="b"/>
+        <joint name="left" type="revolute"><parent link="base"/><child link="a"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="5"/></joint>
+        <joint name="right" type="revolute"><parent link="base"/><child link="b"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="5"/>
+        <mimic joint="left"/></joint></robot>""")
+    t = np.arange(0.0, 4.0, 0.01)
+    dataset = dataset_from_arrays(robot, t, np.sin(t)[:, np.newaxis], np.cos(t)[:, np.newaxis])
+    with pytest.raises(ParameterError, match='gripper must not have mimic joints'):
+        simulated_motions(dataset, SIGNALS, described_model(robot))
 
 
 def test_an_arm_without_a_mass_is_reported(recorded):

@@ -265,3 +265,63 @@ def test_real_bags_of_both_kinds_are_the_same(shared, tmp_path):
     copy.mkdir()
     shutil.copy(folder / 'panda_exciting_trajectory.mcap', copy)
     assert load_dataset(copy, robot, settings).count == one.count
+
+
+class TestReferenceOfTheLoop:
+    """The reference of a position controller in another file, topic or key."""
+
+    GAINS = {'proportional': 100.0, 'derivative': 10.0}
+
+    @pytest.fixture
+    def run(self, three):
+        """Time, positions and efforts, and a reference with times of its own that starts first."""
+        t, q, _, tau = arrays(three, seconds=2)
+        early = np.arange(-0.5, 2.5, 0.004)
+        return 1.7e9 + t, q, tau, 1.7e9 + early, np.stack([np.sin(early), early, -early], axis=1)
+
+    def check(self, three, run, path, **settings):
+        t, _, tau, _, _ = run
+        dataset = load_dataset(path, three.robot, DatasetSettings(**self.GAINS, **settings))
+        since = t - 1.7e9
+        np.testing.assert_allclose(dataset.segments[0].effort, tau)
+        np.testing.assert_allclose(dataset.segments[0].reference,
+                                   np.stack([np.sin(since), since, -since], axis=1), atol=1e-4)
+        np.testing.assert_allclose(dataset.gains, [[100.0] * 3, [10.0] * 3])
+
+    def table(self, path, three, time, **quantities):
+        header = ['t', *(f'{j}_{word}' for word in quantities for j in three.robot.joint_names)]
+        np.savetxt(path, np.column_stack([time, *quantities.values()]), delimiter=',',
+                   comments='', header=','.join(header), fmt='%.17g')
+
+    def test_a_file_beside_the_log(self, three, run, tmp_path):
+        t, q, tau, early, goal = run
+        self.table(tmp_path / 'log.csv', three, t, position=q, effort=tau)
+        self.table(tmp_path / 'goal.csv', three, early, position=goal)
+        self.check(three, run, tmp_path / 'log.csv', reference='goal.csv')
+
+    def test_columns_of_the_same_table(self, three, run, tmp_path):
+        t, q, tau, _, _ = run
+        since = t - 1.7e9
+        goal = np.stack([np.sin(since), since, -since], axis=1)
+        np.savez(tmp_path / 'log.npz', time=t, position=q, effort=tau, wanted=goal)
+        self.check(three, run, tmp_path / 'log.npz', reference='wanted')
+
+    def test_a_topic_of_the_same_bag(self, three, run, tmp_path):
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        from rosbags.typesys import Stores, get_typestore
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        header, state, stamp = (store.types[name] for name in (
+            'std_msgs/msg/Header', 'sensor_msgs/msg/JointState', 'builtin_interfaces/msg/Time'))
+        t, q, tau, early, goal = run
+        empty = np.zeros(0)
+        with Writer(tmp_path / 'bag', version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
+            for topic, rows in (('/joint_states', zip(t, q, tau, strict=True)),
+                                ('/wanted', ((at, one, empty) for at, one
+                                             in zip(early, goal, strict=True)))):
+                line = writer.add_connection(topic, state.__msgtype__, typestore=store)
+                for at, position, effort in rows:
+                    at = round(at * 1e9)
+                    message = state(header(stamp(at // 10**9, at % 10**9), ''),
+                                    list(three.robot.joint_names), position, empty, effort)
+                    writer.write(line, at, store.serialize_cdr(message, state.__msgtype__))
+        self.check(three, run, tmp_path / 'bag', reference='/wanted')
