@@ -27,7 +27,7 @@ from robot_dynamics.bringup.processes import NodeProcess, parameter_yaml
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.model.shipped import resolve_robot
-from robot_dynamics.nodes.adaptive_controller import AdaptiveControllerNode
+from robot_dynamics.nodes import adaptive_controller
 from robot_dynamics.nodes.controller.parameters import make_reported_effort, make_session
 from robot_dynamics.nodes.documents.parameters import TABLES
 from robot_dynamics.nodes.reference import FileMotion, make_motion, middle
@@ -167,7 +167,7 @@ def build(node: str, values: Mapping[str, Any]) -> None:
     arm = robot()
     if node == 'adaptive_controller':
         # The law needs nothing of the node.
-        law = AdaptiveControllerNode.make_law(None, arm, values)  # type: ignore[arg-type]
+        law = adaptive_controller.make_law(arm, values)
         session = make_session(arm, law, values)
         for k in range(1, 4):
             t = k / values['rate']

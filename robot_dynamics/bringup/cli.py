@@ -25,6 +25,8 @@ MODULES = {
     'switch': ('commands.switch', 'switch a running system to another controller'),
     'closed-form': ('commands.closed_form',
                     'write the equations of motion as formulas: text, LaTeX, Python, C, Wolfram'),
+    'generate-controller': ('commands.generate_controller',
+                            'write a controller of ros2_control for one arm as C and C++'),
     'identify': ('commands.identify',
                  'identify an arm from recordings: masses, inertia, friction, and their accuracy'),
     'validate': ('commands.validate',

@@ -53,7 +53,12 @@ def find_plant(name_or_path: str) -> Path:
 
 
 def read_plant(path: Path, node: str = f'/{_ARM}') -> dict[str, Any]:
-    """Parameters of a plant in a file, from the sections for a node as ROS 2 selects them.
+    """Parameters of a plant in a file; see `sections_of`."""
+    return sections_of(path, node)
+
+
+def sections_of(path: Path, node: str) -> dict[str, Any]:
+    """Parameters in the sections of a file for a node, as ROS 2 selects them.
 
     Raises a `BringupError` if it is not a ROS 2 parameter file, or has no such section.
     """

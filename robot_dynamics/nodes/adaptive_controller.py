@@ -124,12 +124,8 @@ class AdaptiveControllerNode(FeedbackControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> AdaptiveController:
         """Make the law that the parameters describe, with restored estimates."""
-        law = AdaptiveController(
-            robot, adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
-            known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
-            allow_unphysical=values['allow_unphysical'], **feedback_keywords(robot, values))
+        law = make_law(robot, values)
         if source := _estimates_file(values):
-            law.restore(source)
             self.get_logger().info(f'estimates restored from {source}')
         if values['estimates.save_to']:
             # Now, not after the motion, when the estimates would be lost.
@@ -227,6 +223,17 @@ class AdaptiveControllerNode(FeedbackControllerNode):
         if self._contact_counts():
             return Status(Level.OK, 'held: the arm is in contact', values)
         return Status(Level.OK, 'adapts' if session.adapted else 'held', values)
+
+
+def make_law(robot: Robot, values: Values) -> AdaptiveController:
+    """Make the law that the parameters describe, with restored estimates."""
+    law = AdaptiveController(
+        robot, adaptation=AdaptationGains(**group(values, 'adaptation', AdaptationGains)),
+        known=PartialKnowledge(**group(values, 'known', PartialKnowledge)),
+        allow_unphysical=values['allow_unphysical'], **feedback_keywords(robot, values))
+    if source := _estimates_file(values):
+        law.restore(source)
+    return law
 
 
 main = partial(run_controller, AdaptiveControllerNode, TABLE)

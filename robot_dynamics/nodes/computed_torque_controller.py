@@ -29,8 +29,13 @@ class ComputedTorqueControllerNode(FeedbackControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> ComputedTorqueController:
         """Make the law with the gains of the parameters."""
-        return ComputedTorqueController(robot, coulomb_velocity=values['coulomb_velocity'],
-                                        **feedback_keywords(robot, values))
+        return make_law(robot, values)
+
+
+def make_law(robot: Robot, values: Values) -> ComputedTorqueController:
+    """Make the law that the parameters describe."""
+    return ComputedTorqueController(robot, coulomb_velocity=values['coulomb_velocity'],
+                                    **feedback_keywords(robot, values))
 
 
 main = partial(run_controller, ComputedTorqueControllerNode, TABLE)

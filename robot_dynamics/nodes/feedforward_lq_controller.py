@@ -88,14 +88,7 @@ class FeedforwardLQControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> FeedforwardLQController:
         """Make the law that the parameters describe."""
-        schedule = Schedule(**group(values, 'schedule', Schedule))
-        schedule.require_below(values['max_tracking_error'])
-        return FeedforwardLQController(
-            robot, gain=values['gain'],
-            design=FeedbackDesign(**group(values, 'feedback', FeedbackDesign)),
-            order=values['feedback.series_order'] or None, schedule=schedule,
-            errors=ModelErrors(**group(values, 'errors', ModelErrors)),
-            period=1.0 / values['rate'], delay=values['delay'])
+        return make_law(robot, values)
 
     def build(self) -> None:
         """Build everything; log the stability certificate."""
@@ -168,6 +161,18 @@ class FeedforwardLQControllerNode(EffortControllerNode):
                                       'for this one', values)
         return Status(Level.OK, f'stable for all assumed model errors, with a delay of '
                                 f'{1e3 * certificate.delay:g} ms', values)
+
+
+def make_law(robot: Robot, values: Values) -> FeedforwardLQController:
+    """Make the law that the parameters describe."""
+    schedule = Schedule(**group(values, 'schedule', Schedule))
+    schedule.require_below(values['max_tracking_error'])
+    return FeedforwardLQController(
+        robot, gain=values['gain'],
+        design=FeedbackDesign(**group(values, 'feedback', FeedbackDesign)),
+        order=values['feedback.series_order'] or None, schedule=schedule,
+        errors=ModelErrors(**group(values, 'errors', ModelErrors)),
+        period=1.0 / values['rate'], delay=values['delay'])
 
 
 main = partial(run_controller, FeedforwardLQControllerNode, TABLE)

@@ -25,7 +25,12 @@ class PDGravityControllerNode(FeedbackControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> PDGravityController:
         """Make the law with the gains of the parameters."""
-        return PDGravityController(robot, **feedback_keywords(robot, values))
+        return make_law(robot, values)
+
+
+def make_law(robot: Robot, values: Values) -> PDGravityController:
+    """Make the law that the parameters describe."""
+    return PDGravityController(robot, **feedback_keywords(robot, values))
 
 
 main = partial(run_controller, PDGravityControllerNode, TABLE)

@@ -129,10 +129,11 @@ class BesideBench(Bench):
     there is no cycle.
     """
 
-    def __init__(self, arm, law, rate, skips=False, **options):
+    def __init__(self, arm, law, rate, skips=False, make_session=None, **options):
         super().__init__(arm, law, rate, **options)
         self.session = ControlSession(self.model, self.law, self.session.settings,
-                                      trajectory=limited_buffer(self.model))
+                                      trajectory=limited_buffer(self.model)) \
+            if make_session is None else make_session(self.model, self.law, self.period)
         self.beside = Beside(self.session)
         self.skips, self._last = skips, None
 

@@ -72,26 +72,35 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
     The node must not be served by an executor meanwhile. Raises a ModelError without a robot that
     can be used, and a StoppedEarlyError when asked to stop.
     """
+    path = resolve_robot(values['robot']) if values['robot'] else None
+    # Bytes are read as content: text from outside cannot name a file to be read.
+    source = path or (values['robot_description'] or _from_topic(
+        node, values['description_timeout'], stopped)).encode()
+    with stopped.interrupting():  # a xacro file is a program that may take long
+        return read_described(source, values)
+
+
+def read_described(source: Path | bytes, values: Values) -> Described:
+    """Robot in a file, or in the text of a URDF, with the selection of `ROBOT_PARAMETERS`.
+
+    Raises a ModelError where it cannot be used.
+    """
     gravity = values['gravity']
     if len(gravity) not in (0, 3):
         raise ModelError(f'must have 3 values, got {len(gravity)}', subject='parameter gravity',
                          remedy='give x, y and z, e.g. [0.0, 0.0, -9.81]')
     selection: dict[str, Any] = {'joints': values['joints'] or None,
                                  'base_link': values['base_link'] or None}
-    path = resolve_robot(values['robot']) if values['robot'] else None
-    source: Path | bytes | None = None
-    if path is not None and path.suffix in _DH_SUFFIXES:
-        robot = Robot.from_dh(path)
+    is_table = isinstance(source, Path) and source.suffix in _DH_SUFFIXES
+    if is_table:
+        robot = Robot.from_dh(source)
         if any(selection.values()):
             robot = Robot.from_urdf(robot.to_urdf().encode(), gravity=robot.gravity, **selection)
     else:
-        # Bytes are read as content: text from outside cannot name a file to be read.
-        source = path or (values['robot_description'] or _from_topic(
-            node, values['description_timeout'], stopped)).encode()
-        with stopped.interrupting():  # a xacro file is a program that may take long
-            robot = Robot.from_urdf(source, **selection)
+        robot = Robot.from_urdf(source, **selection)
     robot.require_single_coordinates('this node')
-    return Described(robot.with_gravity(gravity) if gravity else robot, source)
+    return Described(robot.with_gravity(gravity) if gravity else robot,
+                     None if is_table else source)
 
 
 def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
