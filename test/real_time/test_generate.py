@@ -36,4 +36,4 @@ def test_headers_and_sources_have_their_folders(tmp_path):
     write_package(tmp_path, 'my_arm', make_session())
     assert (tmp_path / 'include/my_arm/controller.h').is_file()
     assert '#define RD_N 7' in (tmp_path / 'include/my_arm/robot.h').read_text()
-    assert (tmp_path / 'src/law.c').is_file()
+    assert (tmp_path / 'src/session.c').is_file()
