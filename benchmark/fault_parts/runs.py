@@ -236,16 +236,21 @@ class Bench(FaultBench):
         else:
             self.session.accept_trajectory(self.model.joint_names, points)
 
+    def lead(self) -> tuple[FloatArray, FloatArray] | None:
+        """Next pose of the end effector on its path; None until its time."""
+        if not self._path:
+            return None
+        self._led += self.period
+        if self._led < self._path[-1].time_from_start:
+            return None
+        pose = self.law.model.empty.forward_kinematics(self._path.pop().positions, self.law.link)
+        return pose[:3, 3], quaternion_of_rotation(pose[:3, :3])
+
     def answers(self, states: list[Reading]) -> Iterator[tuple[float, FloatArray | None]]:
         """Effort of the session, for the whole period."""
         session, now, command = self.session, self.time + 1.0, None
-        if self._path:
-            point = self._path[-1]
-            self._led += self.period
-            if self._led >= point.time_from_start:
-                pose = self.law.model.empty.forward_kinematics(point.positions, self.law.link)
-                self.law.setpoint.follow_pose(pose[:3, 3], quaternion_of_rotation(pose[:3, :3]))
-                self._path.pop()
+        if (pose := self.lead()) is not None:
+            self.law.setpoint.follow_pose(*pose)
         for state in states:
             answer = session.on_joint_state(now, state.stamp + 1.0, self.model.joint_names,
                                             state.q, state.v, state.effort)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.motion import piecewise, trajectory, trajectory_limits
 from robot_dynamics.control.motion import trajectory_points as points
-from robot_dynamics.control.session import limits, safe_command, supervisor
+from robot_dynamics.control.session import hand_guiding, limits, safe_command, supervisor
 from robot_dynamics.control.session import session as sessions
+from robot_dynamics.control.session.hand_guiding import ImpedanceSession
 from robot_dynamics.control.session.safe_command import SafeKind, StatesLost
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.control.session.stop_motion import StopKind
@@ -110,6 +111,10 @@ def session_constants(session: ControlSession) -> list[Constant]:
         Constant('speed_states', session._speed_guard._states),
         Constant('ramp_together', limiter._ramp is not limiter._rate),
         Constant('no_limit', float(trajectory_limits._NO_LIMIT)),
+        Constant('guides', isinstance(session, ImpedanceSession),
+                 'whether the arm follows poses of its end effector'),
+        Constant('rest_distance', hand_guiding.REST_DISTANCE, 'of an arm that will be guided'),
+        Constant('rest_time', hand_guiding.REST_TIME, 's'),
         Constant('hardware_gravity', isinstance(session.controller, HardwareGravityController),
                  'whether the hardware adds gravity to commands'),
         Constant('compare_effort', gate.compares_efforts),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark.fault_parts.runs import LAWS, Bench
+from benchmark.fault_parts.runs import GUIDED, LAWS, Bench
 from robot_dynamics.control import ControlSession
 from robot_dynamics.control.motion.trajectory import TrajectoryBuffer
 from robot_dynamics.control.motion.trajectory_points import PointArrays
@@ -56,6 +56,10 @@ class Beside:
         self._note('r', [len(rows) - 1, stamp, len(times), *times, *np.ravel(rows)],
                    result=followed)
         return followed
+
+    def pose(self, law, position, quaternion):
+        law.setpoint.follow_pose(position, quaternion)
+        self._note('p', [*position, *quaternion])
 
     def reactivate(self):
         self.session.reactivate()
@@ -131,19 +135,24 @@ class BesideBench(Bench):
 
     def __init__(self, arm, law, rate, skips=False, make_session=None, **options):
         super().__init__(arm, law, rate, **options)
-        self.session = ControlSession(self.model, self.law, self.session.settings,
-                                      trajectory=limited_buffer(self.model)) \
+        self.session = GUIDED.get(law, ControlSession)(
+            self.model, self.law, self.session.settings, trajectory=limited_buffer(self.model)) \
             if make_session is None else make_session(self.model, self.law, self.period)
         self.beside = Beside(self.session)
         self.skips, self._last = skips, None
 
     def follow(self, points):
+        if self.mode is Mode.GUIDED:
+            super().follow(points)
+            return
         self.beside.reference([point.time_from_start for point in points],
                               *([getattr(point, name) for point in points]
                                 for name in ('positions', 'velocities', 'accelerations')))
 
     def answers(self, states):
         command = None
+        if (pose := self.lead()) is not None:
+            self.beside.pose(self.law, *pose)
         if states:
             self._last = states[-1]
         if self._last is not None and (states or not self.skips):

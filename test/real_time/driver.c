@@ -46,6 +46,9 @@ int main(void)
         case 'r': result = reference(); break;
         case 'a': rd_reactivate(&c); break;
         case 'e': read_numbers(x, RD_N); rd_take_over(&c, x); break;
+#if RD_GUIDES
+        case 'p': read_numbers(x, 7); rd_law_follow_pose(&c.law, x, &x[3]); break;
+#endif
         case 'c': rd_cancel_reference(&c); break;
         case 'h': rd_halt(&c); break;
         case 'u': result = rd_resume(&c); break;

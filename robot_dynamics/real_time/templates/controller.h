@@ -38,6 +38,7 @@ struct rd_controller {
     struct rd_safe safe;
     struct rd_trajectory trajectory;
     struct rd_stop_motion stop_motion;
+    double rests_at[RD_N], rests_since, seen[RD_N], others[RD_N]; /* Of an arm that is guided. */
     double stamp, last_receive, last_sent, last_accepted, last_good, obeys_until, jumped_to;
     int first_step, good_states, jumps, repeats_left, overruns_in_row, is_regular;
 };

@@ -27,6 +27,7 @@ const char *const rd_cause_text[RD_CAUSES] = {
     "the arm follows: counting states",
     "efforts agree but always did: waiting for the arm to stay still",
     "the arm follows",
+    "the arm follows the poses of its end effector",
     "resumed: the arm follows",
     "a stop was requested",
     "the controller was stopped",

@@ -65,6 +65,8 @@ static int begin_holding(struct rd_controller *c)
     rd_safe_forget(&c->safe);
     /* In motion, an unknown load would look like an effort of the wrong sign. */
     c->obeys_until = all_below(m->v, RD_STILL) ? INFINITY : -INFINITY;
+    memcpy(c->rests_at, m->q, sizeof c->rests_at);
+    c->rests_since = c->stamp;
     set_mode(c, RD_HOLDING, c->gate.reason);
     return 1;
 }
@@ -74,11 +76,38 @@ static void begin_halt(struct rd_controller *c)
 {
     set_mode(c, RD_HALTED, RD_STOP_REQUESTED);
     c->adapted = 0;
+    if (RD_GUIDES) {
+        memcpy(c->q_d, c->monitor.q, sizeof c->q_d);
+        memcpy(c->v_d, c->monitor.v, sizeof c->v_d);
+    }
     rd_stop_motion_begin(&c->stop_motion, c->stamp, c->q_d, c->v_d);
+}
+
+/* Follow poses of the end effector; see ImpedanceSession. */
+static void begin_guiding(struct rd_controller *c)
+{
+    set_mode(c, RD_GUIDED, RD_FOLLOWS_POSES);
+    memcpy(c->seen, c->monitor.q, sizeof c->seen);
+    memset(c->others, 0, sizeof c->others);
+}
+
+/* Whether an arm that is to be guided rests, so that the effort that holds it is known. */
+static int rests(struct rd_controller *c)
+{
+    double moved = 0.0;
+    for (int i = 0; i < RD_N; i++)
+        moved = fmax(moved, fabs(c->monitor.q[i] - c->rests_at[i]));
+    if (moved > RD_REST_DISTANCE) {
+        memcpy(c->rests_at, c->monitor.q, sizeof c->rests_at);
+        c->rests_since = c->stamp;
+    }
+    return c->stamp - c->rests_since >= RD_REST_TIME;
 }
 
 static void begin_tracking(struct rd_controller *c)
 {
+    if (RD_GUIDES && !rests(c))
+        return;
     /* The reference starts at the pose held, not at the one measured now: the feedback that
      * carries an unknown load by a small error must not drop it. */
     rd_law_reset(&c->law, c->monitor.q, c->monitor.v);
@@ -89,6 +118,8 @@ static void begin_tracking(struct rd_controller *c)
     set_mode(c, RD_TRACKING, RD_FOLLOWS);
     if (c->stop_motion.is_requested)
         begin_halt(c);
+    else if (RD_GUIDES)
+        begin_guiding(c);
 }
 
 /* Whether states had stopped and none is trusted again yet. */
@@ -279,6 +310,19 @@ static void update_desired_motion(struct rd_controller *c)
         rd_stop_motion_sample(&c->stop_motion, c->stamp, c->q_d, c->v_d, c->a_d);
     else
         rd_trajectory_sample(&c->trajectory, c->stamp, c->q_d, c->v_d, c->a_d);
+    if (c->mode == RD_GUIDED) {
+        /* The reference of a joint of which not a digit changes moves away by the way of the
+         * others, for the supervisor. */
+        double moved = 0.0;
+        for (int i = 0; i < RD_N; i++)
+            moved = fmax(moved, fabs(c->monitor.q[i] - c->seen[i]));
+        for (int i = 0; i < RD_N; i++) {
+            c->others[i] = c->monitor.q[i] != c->seen[i] ? 0.0 : c->others[i] + moved;
+            c->seen[i] = c->monitor.q[i];
+            c->q_d[i] = c->seen[i] + c->others[i];
+        }
+        return;
+    }
     double most = -1.0;
     int worst = -1;
     for (int i = 0; i < RD_N; i++) {
@@ -303,12 +347,17 @@ static int check_following(struct rd_controller *c)
     return found.cause == RD_NOTHING || heed(c, found);
 }
 
-static int hold_pose(struct rd_controller *c, double dt)
+static int send_holding(struct rd_controller *c, double dt)
 {
     double tau[RD_N];
     rd_law_holding_effort(&c->law, c->monitor.q, c->monitor.v, c->q_d, tau);
     rd_law_less_gravity(&c->limiter, c->monitor.q, tau);
-    if (!rd_command_gate_send(&c->command_gate, &c->limiter, tau, dt))
+    return rd_command_gate_send(&c->command_gate, &c->limiter, tau, dt);
+}
+
+static int hold_pose(struct rd_controller *c, double dt)
+{
+    if (!send_holding(c, dt))
         return 0;
     rd_gate_note_sent(&c->gate, c->command_gate.effort);
     c->reason.cause = c->gate.reason;
@@ -319,6 +368,10 @@ static int track(struct rd_controller *c, double dt)
 {
     const struct rd_monitor *m = &c->monitor;
     double tau[RD_N];
+    if (RD_GUIDES && c->mode != RD_GUIDED) {
+        c->adapted = 0;
+        return send_holding(c, dt);
+    }
     c->adapted = c->adapt_enabled && c->mode == RD_TRACKING && !c->first_step && c->is_regular
         && !c->limiter.any_saturated && m->velocity_known;
     double since_update = c->first_step ? 0.0 : dt;
@@ -482,7 +535,7 @@ enum rd_refusal rd_reference(struct rd_controller *c, int count, double stamp, c
                              double *takes_over)
 {
     double when;
-    if (c->mode != RD_TRACKING)
+    if (RD_GUIDES || c->mode != RD_TRACKING)
         return RD_NOT_TRACKING;
     return rd_trajectory_accept(&c->trajectory, (struct rd_points){count, t, q, v, a}, stamp,
                                 c->stamp, c->monitor.q, takes_over ? takes_over : &when);
@@ -497,7 +550,7 @@ void rd_cancel_reference(struct rd_controller *c)
 void rd_halt(struct rd_controller *c)
 {
     c->stop_motion.is_requested = 1;
-    if (c->mode == RD_TRACKING)
+    if (c->mode == RD_TRACKING || c->mode == RD_GUIDED)
         begin_halt(c);
 }
 
@@ -510,6 +563,11 @@ int rd_resume(struct rd_controller *c)
             return 0;
         rd_trajectory_anchor(&c->trajectory, c->q_d);
         set_mode(c, RD_TRACKING, RD_RESUMED);
+    }
+    if (RD_GUIDES && c->mode == RD_TRACKING) {
+        rd_law_reset(&c->law, c->monitor.q, c->monitor.v);
+        c->first_step = 1;
+        begin_guiding(c);
     }
     c->stop_motion.has_motion = c->stop_motion.is_requested = 0;
     return 1;
