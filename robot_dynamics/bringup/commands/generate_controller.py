@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     write_package(folder, options.name, session)
     print(f'{folder}  {options.law} for {robot.name}, {robot.n} joints at '
           f'{values["rate"]:g} Hz\n'
-          f'next: colcon build --packages-select {options.name}; {folder}/README.md says how to '
+          f'next: colcon build --packages-select {options.name}; {folder}/README.md describes how to '
           'start it')
     return 0
 

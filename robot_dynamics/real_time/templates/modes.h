@@ -6,7 +6,7 @@
 #define RD_MODES_H
 
 enum rd_mode {
-    RD_WAITING, /* No joint state yet: no command is sent. */
+    RD_WAITING, /* No state to take the arm over at: no command, or the safe one where one acts. */
     RD_HOLDING, /* The measured pose is held, without adaptation, until the arm obeys. */
     RD_TRACKING, /* The reference is followed. */
     RD_GUIDED, /* The arm follows poses of its end effector, and no reference of its joints. */
