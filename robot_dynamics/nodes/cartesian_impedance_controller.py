@@ -98,18 +98,7 @@ class CartesianImpedanceControllerNode(EffortControllerNode):
 
     def make_law(self, robot: Robot, values: Values) -> CartesianImpedanceController:
         """Make the law of the parameters."""
-        link = values['link']
-        if link and link not in robot.frames:
-            raise ParameterError(f'must be a link or frame of the robot, got {link!r}',
-                                 subject='parameter link',
-                                 remedy='choose one of: ' + ', '.join(robot.frames))
-        settings = ImpedanceSettings(
-            impedance=_impedance(values), posture=values['posture.positions'],
-            posture_rate=values['posture.rate'],
-            limits=SetpointLimits(**group(values, 'setpoint', SetpointLimits)),
-            **group(values, 'impedance', ImpedanceSettings))
-        return CartesianImpedanceController(robot, settings=settings, link=link,
-                                            **feedback_keywords(robot, values))
+        return make_law(robot, values)
 
     def check(self, values: Values) -> None:
         """Reject also an impedance that is not complete."""
@@ -208,6 +197,22 @@ class CartesianImpedanceControllerNode(EffortControllerNode):
 def _impedance(values: Values) -> Impedance:
     """Spring and damper of the parameters; raises a ParameterError where one is missing."""
     return Impedance(**group(values, 'impedance', Impedance))
+
+
+def make_law(robot: Robot, values: Values) -> CartesianImpedanceController:
+    """Make the law that the parameters describe."""
+    link = values['link']
+    if link and link not in robot.frames:
+        raise ParameterError(f'must be a link or frame of the robot, got {link!r}',
+                             subject='parameter link',
+                             remedy='choose one of: ' + ', '.join(robot.frames))
+    settings = ImpedanceSettings(
+        impedance=_impedance(values), posture=values['posture.positions'],
+        posture_rate=values['posture.rate'],
+        limits=SetpointLimits(**group(values, 'setpoint', SetpointLimits)),
+        **group(values, 'impedance', ImpedanceSettings))
+    return CartesianImpedanceController(robot, settings=settings, link=link,
+                                        **feedback_keywords(robot, values))
 
 
 main = partial(run_controller, CartesianImpedanceControllerNode, TABLE)

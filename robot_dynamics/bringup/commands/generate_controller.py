@@ -19,6 +19,8 @@ from robot_dynamics.bringup.descriptions import DH_SUFFIXES, load_description
 from robot_dynamics.bringup.plants import sections_of
 from robot_dynamics.bringup.system import identified_files
 from robot_dynamics.bringup.xacro_args import add_xacro_args
+from robot_dynamics.control.session.hand_guiding import ImpedanceSession
+from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import BringupError, ParameterError
 from robot_dynamics.model.yaml_text import UnusableYamlError, parse_yaml
 from robot_dynamics.nodes import require_ros
@@ -65,13 +67,14 @@ def run(options: argparse.Namespace) -> int:
     source = described.path if described.path.suffix in DH_SUFFIXES else described.urdf.encode()
     robot = geared(read_described(source, values).robot, values)
     law = node.make_law(robot, values)
-    session = make_session(robot, law, values)
+    kind = ImpedanceSession if options.law == 'cartesian_impedance' else ControlSession
+    session = make_session(robot, law, values, kind)
     PayloadServices(robot, law, session, values)
     write_package(folder, options.name, session)
     print(f'{folder}  {options.law} for {robot.name}, {robot.n} joints at '
           f'{values["rate"]:g} Hz\n'
-          f'next: colcon build --packages-select {options.name}; {folder}/README.md describes how to '
-          'start it')
+          f'next: colcon build --packages-select {options.name}, then as {folder}/README.md '
+          'describes')
     return 0
 
 
