@@ -37,7 +37,7 @@ def core_files(session: ControlSession) -> dict[str, str]:
     texts = {file: template(file) for file in SESSION_FILES}
     texts |= {Path(file).name: template(f'laws/{file}') for file in row.files}
     texts['robot.h'], texts['robot.c'] = write_robot(
-        session.robot, dict.fromkeys((*_KERNELS, *row.kernels)))
+        session.robot, dict.fromkeys((*_KERNELS, *row.kernels)), getattr(law, 'link', ''))
     return texts | constants_files([*session_constants(session), *row.constants(law)])
 
 

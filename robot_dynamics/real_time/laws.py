@@ -16,7 +16,14 @@ from numpy.typing import ArrayLike
 from robot_dynamics.control.adaptation import gradient, learning, regressor_memory
 from robot_dynamics.control.adaptation.estimates_file import SAME
 from robot_dynamics.control.adaptation.gradient import Adaptation
-from robot_dynamics.control.laws import feedforward_lq, slotine_li
+from robot_dynamics.control.laws import (
+    cartesian_impedance,
+    feedforward_lq,
+    guiding,
+    impedance,
+    slotine_li,
+)
+from robot_dynamics.control.laws.cartesian_impedance import CartesianImpedanceController
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.laws.model_based import (
     ComputedTorqueController,
@@ -24,6 +31,7 @@ from robot_dynamics.control.laws.model_based import (
 )
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.lq.rules import DisturbanceRule, RiccatiRule
+from robot_dynamics.control.motion import pose_setpoint
 from robot_dynamics.dynamics.joint_terms import choice_of
 from robot_dynamics.dynamics.kernels import slotine_li as terms
 from robot_dynamics.errors import ParameterError
@@ -128,7 +136,6 @@ def adaptive_constants(law: AdaptiveController) -> list[Constant]:
         Constant('rest_desired_speed', learning.STILL, 'rad/s or m/s'),
         Constant('largest_relative_step', gradient.LARGEST_RELATIVE_STEP),
         Constant('cone_floor', gradient.CONE_FLOOR),
-        Constant('jacobi_sweeps', gradient.JACOBI_SWEEPS),
         Constant('noise_fading', learning.FADING, 's'),
         Constant('noise_margin', learning.MARGIN),
         Constant('reference_step', learning.REFERENCE_STEP, 'rad or m'),
@@ -184,21 +191,65 @@ def lq_constants(law: FeedforwardLQController) -> list[Constant]:
     ]
 
 
+def impedance_constants(law: CartesianImpedanceController) -> list[Constant]:
+    """Spring, damper and limits of an end effector."""
+    settings, limits, values = law.settings, law.settings.limits, law._impedance.values
+    posture = law._given_posture
+    return [
+        *feedback_constants(law),
+        Constant('rate', law.rate, 'R, 1/s'),
+        Constant('true_inertia', law._scale**2, 'kg, kg m^2'),
+        Constant('stiffness', values[:6], 'N/m, N m/rad'),
+        Constant('tip_damping', values[6:12], 'N s/m, N m s/rad'),
+        Constant('damping_ratio', values[12]),
+        Constant('damping_given', bool(values[13]), 'whether damping replaces its ratio'),
+        Constant('largest_force', settings.largest_force, 'of the spring, N'),
+        Constant('largest_moment', settings.largest_moment, 'of the spring, N m'),
+        Constant('posture_given', posture is not None),
+        Constant('posture', np.zeros(law.robot.n) if posture is None else posture, 'rad or m'),
+        Constant('posture_rate', settings.posture_rate, 'rad/s'),
+        Constant('inner_lower', law._inner[0], 'limits with their margin, rad or m'),
+        Constant('inner_upper', law._inner[1]),
+        Constant('joint_speed', law._range[2], 'rad/s or m/s'),
+        Constant('tip_speed', limits.speed, 'm/s'),
+        Constant('turn_rate', limits.turn_rate, 'rad/s'),
+        Constant('tip_acceleration', limits.acceleration, 'm/s^2'),
+        Constant('turn_acceleration', limits.turn_acceleration, 'rad/s^2'),
+        Constant('goal_timeout', limits.timeout, 's'),
+        Constant('runaway', guiding.RUNAWAY, 'over the speed limit'),
+        *(Constant(name.lower(), getattr(cartesian_impedance, name)) for name in (
+            'LIMIT_RATE', 'COUNTED_SPEED', 'POSTURE_SPEED', 'POSTURE_DAMPING')),
+        *(Constant(name.lower(), getattr(impedance, name)) for name in (
+            'STIFFEST', 'SLOWEST_SHARE', 'LOST', 'LARGEST_SINE', 'SMALLEST_ETA', 'TINY')),
+        *(Constant(name.lower(), getattr(pose_setpoint, name)) for name in (
+            'APPROACH_RATE', 'QUATERNION_TOLERANCE')),
+    ]
+
+
+_FEEDBACK = ('feedback.h', 'feedback.c', 'matrices.h', 'matrices.c')
 LAWS = {
     'pd_gravity': Law(PDGravityController, feedback_constants, ('gravity', 'mass_matrix'),
-                      ('feedback.h', 'feedback.c', 'model_based/law_state.h',
+                      (*_FEEDBACK, 'model_based/law_state.h',
                        'model_based/model_based.c', 'model_based/pd_gravity.c')),
     'computed_torque': Law(ComputedTorqueController, computed_torque_constants,
                            ('gravity', 'mass_matrix', 'inverse_dynamics'),
-                           ('feedback.h', 'feedback.c', 'model_based/law_state.h',
+                           (*_FEEDBACK, 'model_based/law_state.h',
                             'model_based/model_based.c', 'model_based/computed_torque.c')),
     'adaptive': Law(AdaptiveController, adaptive_constants,
                     ('gravity', 'mass_matrix', 'regressor', 'adaptive_terms'),
-                    ('feedback.h', 'feedback.c', 'adaptive/law_state.h', 'adaptive/adaptive.c',
-                     'adaptive/estimates.c', 'adaptive/memory.c')),
+                    (*_FEEDBACK,
+                     'adaptive/law_state.h', 'adaptive/adaptive.c', 'adaptive/estimates.c',
+                     'adaptive/memory.c')),
     'feedforward_lq': Law(FeedforwardLQController, lq_constants,
                           ('gravity', 'mass_matrix', 'inverse_dynamics', 'effort_change'),
                           ('matrices.h', 'matrices.c', 'feedforward_lq/law_state.h',
                            'feedforward_lq/feedforward_lq.c', 'feedforward_lq/gain_rule.h',
                            'feedforward_lq/gain_rule.c')),
+    'cartesian_impedance': Law(
+        CartesianImpedanceController, impedance_constants,
+        ('gravity', 'mass_matrix', 'coriolis_effort', 'tip_pose', 'tip_jacobian', 'tip_bias'),
+        (*_FEEDBACK,
+         'cartesian_impedance/law_state.h', 'cartesian_impedance/cartesian_impedance.c',
+         'cartesian_impedance/impedance.h', 'cartesian_impedance/impedance.c',
+         'cartesian_impedance/setpoint.c')),
 }

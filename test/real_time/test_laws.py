@@ -17,7 +17,12 @@ from robot_dynamics.control.adaptation.partial_knowledge import PartialKnowledge
 from robot_dynamics.control.feedback.gains import AdaptationGains
 from robot_dynamics.control.feedback.linear_feedback import JointGains
 from robot_dynamics.control.feedback.loaded_model import Payload
+from robot_dynamics.control.laws.cartesian_impedance import (
+    CartesianImpedanceController,
+    ImpedanceSettings,
+)
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
+from robot_dynamics.control.laws.impedance import Impedance
 from robot_dynamics.control.laws.model_based import (
     ComputedTorqueController,
     PDGravityController,
@@ -25,6 +30,7 @@ from robot_dynamics.control.laws.model_based import (
 from robot_dynamics.control.laws.slotine_li import AdaptiveController
 from robot_dynamics.control.lq.design import FeedbackDesign, Schedule
 from robot_dynamics.errors import ParameterError, StopRequestedError
+from robot_dynamics.model.rotation import quaternion_of_rotation
 from robot_dynamics.real_time.generate import core_files
 from robot_dynamics.real_time.laws import LAWS
 from test.real_time.compiling import STRICT, compile_c, write_core
@@ -134,6 +140,12 @@ class Law:
 
     def forget_recent(self):
         self._call('forget_recent')
+
+    def follow_pose(self, position, quaternion):
+        return self._call('follow_pose', position, quaternion)
+
+    def follow_twist(self, twist):
+        return self._call('follow_twist', twist)
 
     def restore(self, estimate):
         return self._call('restore', estimate)
@@ -370,12 +382,45 @@ def test_an_excessive_error_stops(tmp_path):
     assert c.reason(still, still, far, still, still) == STOPS
 
 
+@pytest.mark.parametrize(('name', 'settings'), [
+    ('arm7', ImpedanceSettings()), ('panda', ImpedanceSettings(posture=(0.3,) * 7)),
+    ('ur5', ImpedanceSettings(impedance=Impedance(damping=(60.0,) * 3,
+                                                  rotational_damping=(3.0,) * 3)))])
+def test_end_effector_is_held_by_the_same_spring(name, settings, tmp_path):
+    robot = arm(name)
+    law = CartesianImpedanceController(robot, period=PERIOD, settings=settings)
+    law.carry(Payload(0.5).load_on(robot), 0.0)
+    c, motion, still = Law(law, tmp_path), Motion(robot.n), np.zeros(robot.n)
+    q, v = motion.state(0.0)
+    same(law.holding_effort(q, v, q), c.holding_effort(q, v, q))
+    law.reset(q, v)
+    c.reset(q, v)
+    for k in range(1500):
+        q, v = motion.state(k * PERIOD)
+        if k % 100 == 0:
+            pose = law.model.empty.forward_kinematics(motion.at(k * PERIOD + 0.2)[0], law.link)
+            goal = pose[:3, 3].copy(), quaternion_of_rotation(pose[:3, :3])
+            law.setpoint.follow_pose(*goal)
+            assert c.follow_pose(*goal) == 1
+        if k == 1250:
+            twist = np.array([0.1, 0.0, -0.1, 0.3, 0.0, 0.0])
+            law.setpoint.follow_twist(twist)
+            assert c.follow_twist(twist) == 1
+        same(law.update(q, v, still, still, still, PERIOD, adapt=False),
+             c.update(q, v, still, still, still, PERIOD, adapt=False))
+    same(law.safe_effort(q, v), c.safe_effort(q, v))
+    assert c.follow_pose(q[:3], np.array([0.0, 0.0, 0.0, 2.0])) == 0
+    assert c.follow_twist(np.full(6, np.nan)) == 0
+    assert c.reason(q, np.full(robot.n, 1e3), still, still, still) != 0
+
+
 #: Names of the libraries that a controller may use besides the mathematics library.
 MEMORY = {'memcpy', 'memmove', 'memset'}
 
 
 @pytest.mark.parametrize('kind', [PDGravityController, ComputedTorqueController,
-                                  AdaptiveController, FeedforwardLQController])
+                                  AdaptiveController, FeedforwardLQController,
+                                  CartesianImpedanceController])
 def test_only_mathematics_is_called(kind, tmp_path):
     if shutil.which('nm') is None:
         pytest.skip('nm is not installed')

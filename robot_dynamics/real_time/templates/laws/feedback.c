@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "constants.h"
+#include "matrices.h"
 
 int rd_feedback_note_errors(struct rd_feedback *f, const double q[RD_N], const double v[RD_N],
                             const double q_d[RD_N], const double v_d[RD_N],
@@ -28,7 +29,7 @@ int rd_feedback_note_errors(struct rd_feedback *f, const double q[RD_N], const d
 void rd_feedback_answer_errors(struct rd_feedback *f, const double q[RD_N])
 {
     rd_mass_matrix(q, rd_parameters, f->mass_matrix);
-    rd_times(f->mass_matrix, f->s, f->effort);
+    rd_multiply(f->mass_matrix, f->s, RD_N, RD_N, 1, f->effort);
     f->largest_s = 0.0;
     for (int i = 0; i < RD_N; ++i) {
         f->effort[i] = RD_BANDWIDTH * f->effort[i] + rd_position_gain[i] * f->e[i]
@@ -51,16 +52,7 @@ void rd_feedback_add_damping(const double q[RD_N], const double v[RD_N], double 
     double M[RD_N * RD_N], momentum[RD_N];
 
     rd_mass_matrix(q, rd_parameters, M);
-    rd_times(M, v, momentum);
+    rd_multiply(M, v, RD_N, RD_N, 1, momentum);
     for (int i = 0; i < RD_N; ++i)
         tau[i] -= RD_BANDWIDTH * momentum[i] + rd_damping_gain[i] * v[i];
-}
-
-void rd_times(const double M[RD_N * RD_N], const double x[RD_N], double out[RD_N])
-{
-    for (int i = 0; i < RD_N; ++i) {
-        out[i] = 0.0;
-        for (int j = 0; j < RD_N; ++j)
-            out[i] += M[i * RD_N + j] * x[j];
-    }
 }

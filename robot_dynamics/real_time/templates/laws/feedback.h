@@ -30,7 +30,4 @@ void rd_feedback_hold(struct rd_feedback *f, const double q[RD_N], const double 
 /* Add the damping effort -(omega_D M0(q) + K_D) v. */
 void rd_feedback_add_damping(const double q[RD_N], const double v[RD_N], double tau[RD_N]);
 
-/* Out = M x, with a matrix of the joints. */
-void rd_times(const double M[RD_N * RD_N], const double x[RD_N], double out[RD_N]);
-
 #endif

@@ -2,6 +2,7 @@
 #include "matrices.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 /* Add k times x to y. */
@@ -58,5 +59,41 @@ void rd_substitute(const double *M, double *B, int n, int columns)
             B[k * columns + c] /= M[k * n + k];
         for (int j = 0; j < k; ++j)
             add(-M[k * n + j], B + j * columns, columns, B + k * columns);
+    }
+}
+
+/* Replace x and y by c x - s y and s x + c y. */
+static void turn(double *x, double *y, double c, double s)
+{
+    const double before = *x;
+    *x = c * before - s * *y;
+    *y = s * before + c * *y;
+}
+
+void rd_diagonalise(double *A, double *V, int n)
+{
+    int turned = 1;
+
+    for (int k = 0; k < n * n; ++k)
+        V[k] = k % (n + 1) == 0 ? 1.0 : 0.0;
+    for (int sweep = 0; sweep < 12 && turned; ++sweep) {
+        turned = 0;
+        for (int p = 0; p < n - 1; ++p)
+            for (int q = p + 1; q < n; ++q) {
+                const double x = A[p * n + p], y = A[q * n + q], entry = A[p * n + q];
+                double slope, tangent, cosine;
+                if (fabs(entry) <= DBL_EPSILON * sqrt(fabs(x * y)))
+                    continue;
+                turned = 1;
+                slope = 0.5 * (y - x) / entry;
+                tangent = copysign(1.0, slope) / (fabs(slope) + hypot(slope, 1.0));
+                cosine = 1.0 / hypot(tangent, 1.0);
+                for (int k = 0; k < n; ++k) {
+                    turn(&A[k * n + p], &A[k * n + q], cosine, tangent * cosine);
+                    turn(&V[k * n + p], &V[k * n + q], cosine, tangent * cosine);
+                }
+                for (int k = 0; k < n; ++k)
+                    turn(&A[p * n + k], &A[q * n + k], cosine, tangent * cosine);
+            }
     }
 }

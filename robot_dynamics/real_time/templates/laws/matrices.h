@@ -20,4 +20,7 @@ int rd_factorise(double *M, int n);
 /* Solve L^T D L X = B in place. */
 void rd_substitute(const double *M, double *B, int n, int columns);
 
+/* Overwrite the diagonal of a symmetric A by its eigenvalues, and V by the eigenvectors. */
+void rd_diagonalise(double *A, double *V, int n);
+
 #endif

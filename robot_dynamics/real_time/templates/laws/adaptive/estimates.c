@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "law.h"
+#include "matrices.h"
 
 /* Write pi + dt Gamma y of a body; returns whether the step is plausible. */
 static int move_body(int b, const double *pi, const double *y, double dt, double *target)
@@ -73,35 +74,6 @@ static void congruence(const double *T, double A[4][4], double out[4][4])
         }
 }
 
-/* Rotate x and y: (c x - s y, s x + c y). */
-static void turn(double *x, double *y, double c, double s)
-{
-    const double left = *x, right = *y;
-    *x = c * left - s * right;
-    *y = s * left + c * right;
-}
-
-/* Zero A[p][q] by a plane rotation, and apply it to the eigenvectors. */
-static void rotate(double A[4][4], double vectors[4][4], int p, int q)
-{
-    double theta, tangent, c, s;
-
-    if (A[p][q] == 0.0)
-        return;
-    theta = 0.5 * (A[q][q] - A[p][p]) / A[p][q];
-    tangent = 1.0 / (fabs(theta) + sqrt(1.0 + theta * theta));
-    if (theta < 0.0)
-        tangent = -tangent;
-    c = 1.0 / sqrt(1.0 + tangent * tangent);
-    s = tangent * c;
-    for (int k = 0; k < 4; ++k) {
-        turn(&A[k][p], &A[k][q], c, s);
-        turn(&vectors[k][p], &vectors[k][q], c, s);
-    }
-    for (int k = 0; k < 4; ++k)
-        turn(&A[p][k], &A[q][k], c, s);
-}
-
 /* Raise the eigenvalues of X = L^-1 P L^-T to the floor: the nearest consistent body. */
 static void project_to_cone(int b, double *pi)
 {
@@ -110,19 +82,15 @@ static void project_to_cone(int b, double *pi)
                       {-pi[5], half - pi[7], -pi[8], pi[2]},
                       {-pi[6], -pi[8], half - pi[9], pi[3]},
                       {pi[1], pi[2], pi[3], pi[0]}};
-    double X[4][4], vectors[4][4] = {{1.0, 0.0, 0.0, 0.0}, {0.0, 1.0, 0.0, 0.0},
-                                     {0.0, 0.0, 1.0, 0.0}, {0.0, 0.0, 0.0, 1.0}};
+    double X[4][4], V[4][4];
 
     congruence(rd_body_inverse + 16 * b, P, X);
-    for (int sweep = 0; sweep < RD_JACOBI_SWEEPS; ++sweep)
-        for (int i = 0; i < 3; ++i)
-            for (int j = i + 1; j < 4; ++j)
-                rotate(X, vectors, i, j);
+    rd_diagonalise(&X[0][0], &V[0][0], 4);
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j) {
             P[i][j] = 0.0;
             for (int k = 0; k < 4; ++k)
-                P[i][j] += fmax(X[k][k], RD_CONE_FLOOR) * vectors[i][k] * vectors[j][k];
+                P[i][j] += fmax(X[k][k], RD_CONE_FLOOR) * V[i][k] * V[j][k];
         }
     congruence(rd_body_root + 16 * b, P, X);
     pi[0] = X[3][3];

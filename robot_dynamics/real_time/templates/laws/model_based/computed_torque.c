@@ -10,6 +10,7 @@
 
 #include "constants.h"
 #include "law.h"
+#include "matrices.h"
 #include "modes.h"
 
 int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N],
@@ -27,7 +28,7 @@ int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N]
     rd_inverse_dynamics(q, v, a_d, rd_model, tau);
     for (int i = 0; i < RD_N; ++i)
         extra[i] = RD_CONSTANT_GAINS ? 0.0 : f->a_r[i] - a_d[i];
-    rd_times(f->mass_matrix, extra, weighted);
+    rd_multiply(f->mass_matrix, extra, RD_N, RD_N, 1, weighted);
     for (int i = 0; i < RD_N; ++i)
         tau[i] += weighted[i] + rd_damping[i] * v_d[i]
                   + rd_friction[i] * tanh(v_d[i] / RD_COULOMB_VELOCITY) + f->effort[i];

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * State of the Cartesian impedance of a link; see control/laws/cartesian_impedance.py.
+ *
+ * Vectors of six are a force and a moment, or a velocity and an angular velocity, in the axes of
+ * the base. A pose has its rotation, row after row, and then its position.
+ */
+#ifndef RD_LAW_STATE_H
+#define RD_LAW_STATE_H
+
+#include "feedback.h"
+
+#define RD_POSE 12
+
+enum rd_goal { RD_GOAL_NONE, RD_GOAL_POSE, RD_GOAL_TWIST };
+
+/* A desired pose that follows goals within limits; see control/motion/pose_setpoint.py. */
+struct rd_setpoint {
+    double position[3], quaternion[4]; /* x y z w. */
+    double twist[6], acceleration[6];
+    double goal[7]; /* Position and quaternion, or a twist. */
+    double age; /* Of the goal, s. */
+    enum rd_goal kind;
+};
+
+void rd_setpoint_begin(struct rd_setpoint *s, const double pose[RD_POSE]);
+void rd_setpoint_advance(struct rd_setpoint *s, double dt);
+
+/* Keep a share of the distance and one of the angle from a measured pose. */
+void rd_setpoint_yield(struct rd_setpoint *s, const double pose[RD_POSE], const double shares[2]);
+
+struct rd_law {
+    struct rd_feedback feedback; /* Holds the arm before control begins, and in a stop. */
+    struct rd_setpoint setpoint;
+    double pose[RD_POSE], wrench[6], softened; /* As of the last update. */
+    double posture[RD_N], lower[RD_N], upper[RD_N];
+    double held[RD_N]; /* Pose held last. */
+    int has_held;
+};
+
+/* Move towards a pose, quaternion x y z w; returns 0 where it is none, which changes nothing. */
+int rd_law_follow_pose(struct rd_law *law, const double position[3], const double quaternion[4]);
+
+/* Move at a twist, cut to the limits; returns 0 where it is not finite. */
+int rd_law_follow_twist(struct rd_law *law, const double twist[6]);
+
+#endif
