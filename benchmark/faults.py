@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from faults_arm import (
     FLANGES,
+    MASSES,
     PAYLOADS,
     PERIOD,
     QUALITY,
@@ -275,40 +276,49 @@ def trials_of(study: Study, trials: int) -> Iterator[tuple[str, Outcomes]]:
     yield '10 N push in any direction', study.push(10.0 * anywhere)
 
 
-def tables(name: str, trials: int, minutes: float, known_friction: float, seed: int) -> str:
-    """Return the tables of one arm, without and with rotors."""
-    studies = {rotors: Study(name, minutes, known_friction, seed, rotors=rotors)
-               for rotors in (False, True)}
-    titles = {False: 'as described', True: 'undescribed rotors'}
-    def add(row: str) -> None:
-        rows.append(row)
-        print(row, flush=True)
+#: Arms without and with rotors that no model describes.
+TITLES = {False: 'as described', True: 'undescribed rotors'}
 
+
+def fault_table(name: str, studies: dict[bool, Study], trials: int) -> str:
+    """Return the table of faults of one arm, and what was learnt."""
     rows = ['| arm | what | within 20 ms | found | median ms | 90 % | right joint | called right '
             '|',
             '|---|---|---|---|---|---|---|---|']
     for rotors, study in studies.items():
         for what, outcomes in trials_of(study, trials):
-            add(f'| {titles[rotors]} | {what} | {outcomes.cells()} |')
-    rows += ['', '| payload, unknown | thresholds | as described | undescribed rotors |',
-             '|---|---|---|---|']
-    for payload in PAYLOADS:
-        for learnt in (False, True):
-            counts = [study.false_alarms(payload, learnt=learnt) for study in studies.values()]
-            add(f'| {payload} | {"learnt" if learnt else "default"} | ' + ' | '.join(counts)
-                + ' |')
+            rows.append(f'| {TITLES[rotors]} | {what} | {outcomes.cells()} |')
+            print(rows[-1], flush=True)
     early = sum(study.early for study in studies.values())
-    seen = '; '.join(f'{titles[rotors]} {_listed(visible(study))}'
+    seen = '; '.join(f'{TITLES[rotors]} {_listed(visible(study))}'
                      for rotors, study in studies.items())
     armature = [_listed(values) for values in (studies[True].joints[2],
                                                studies[True].arm.true.armature)]
-    rows += ['', f'Alarms without any fault in {2.0 * QUIET:g} s; in parentheses those called a '
-             f'fault, and those called a contact. Alarms in the trials before the fault: {early}.',
-             '', f'Smallest effort visible within 20 ms, N m: {seen}. Armature learnt of the '
-             f'rotors, kg m^2: {armature[0]}; in truth {armature[1]}.']
+    rows += ['', f'Alarms in the trials before the fault: {early}. Smallest effort visible within '
+             f'20 ms, N m: {seen}. Armature learnt of the rotors, kg m^2: {armature[0]}; in truth '
+             f'{armature[1]}.']
     if name == 'arm7':
         rows += details(studies[False], trials)
     return '\n'.join(rows)
+
+
+def payload_table(name: str, studies: dict[bool, Study], trials: int) -> str:
+    """Return the alarms without any fault, without and with an unknown payload."""
+    rows = [f'| payload, unknown | thresholds | {TITLES[False]} | {TITLES[True]} |',
+            '|---|---|---|---|']
+    for payload in PAYLOADS:
+        title = f'{MASSES[name]:g} kg, {payload}' if PAYLOADS[payload] else payload
+        for learnt in (False, True):
+            counts = [study.false_alarms(payload, learnt=learnt) for study in studies.values()]
+            rows.append(f'| {title} | {"learnt" if learnt else "default"} | '
+                        + ' | '.join(counts) + ' |')
+            print(rows[-1], flush=True)
+    return '\n'.join([*rows, '', f'Alarms without any fault in {2.0 * QUIET:g} s; in parentheses '
+                      'those called a fault, and those called a contact.'])
+
+
+#: Sections of docs/faults.md of each arm.
+PARTS = {'faults': fault_table, 'payloads': payload_table}
 
 
 def _listed(values) -> str:
@@ -339,6 +349,7 @@ def main() -> int:
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--arms', nargs='+', choices=FLANGES, default=list(FLANGES))
+    parser.add_argument('--parts', nargs='+', choices=PARTS, default=list(PARTS))
     parser.add_argument('--trials', type=int, default=42, help='of each kind')
     parser.add_argument('--minutes', type=float, default=4.0, help='of each motion, for learning')
     parser.add_argument('--known-friction', type=float, default=0.8,
@@ -347,9 +358,12 @@ def main() -> int:
     parser.add_argument('--write', action='store_true', help='write into docs/faults.md')
     options = parser.parse_args()
     for name in options.arms:
-        text = tables(name, options.trials, options.minutes, options.known_friction, options.seed)
-        if options.write:
-            write_section(DOCS / 'faults.md', f'faults {name}', text)
+        studies = {rotors: Study(name, options.minutes, options.known_friction, options.seed,
+                                 rotors=rotors) for rotors in TITLES}
+        for part in options.parts:
+            text = PARTS[part](name, studies, options.trials)
+            if options.write:
+                write_section(DOCS / 'faults.md', f'{part} {name}', text)
     return 0
 
 

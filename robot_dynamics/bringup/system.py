@@ -61,7 +61,7 @@ _RESUMPTION = 0.2
 
 #: A simulated arm publishes no states while it waits for commands. The timeout of the controller
 #: is therefore increased by the first value, up to the second. s.
-_TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT = 0.5, 2.0
+_TIMEOUT_MARGIN, _LONGEST_STATE_TIMEOUT = 0.5, 10.0
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,7 @@ TABLE = (
               'state is answered by a command: on a busy machine the simulation becomes slow and '
               'the commands are not late. 0 for a real arm, which does not wait. Needs '
               'use_sim_time; less than state_timeout of the controller, which counts the time of '
-              'the machine.', 's', 0.0, 2.0, read_only=True),
+              'the machine.', 's', 0.0, 10.0, read_only=True),
     *PLANT_PARAMETERS,
     *STATE_PARAMETERS,
     *INJECTION_PARAMETERS,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParametersAtomically
@@ -38,8 +40,8 @@ def test_gains_change_without_a_jump_and_are_refused_with_the_bound(
     modes = observer.collect(String, f'{node}/mode', qos.latched())
     commands = observer.collect(Float64MultiArray, 'effort_controller/commands', qos.command())
     start_in_lock_step('simulated_arm', robot='arm7', initial_position=POSE,
-                       coulomb_friction=[0.5])
-    start_in_lock_step(node, robot='arm7', **given)
+                       coulomb_friction=[0.5], wait_for_commands=9.0)
+    controller = start_in_lock_step(node, robot='arm7', state_timeout=10.0, **given)
     assert observer.spin(60.0, lambda: bool(modes) and modes[-1].data == 'tracking')
     seen = len(commands)
     answer = change(observer, node, changed)
@@ -50,4 +52,28 @@ def test_gains_change_without_a_jump_and_are_refused_with_the_bound(
     assert observer.spin(60.0, lambda: len(commands) > seen + 300)
     efforts = np.array([message.data for message in commands[seen:]])
     assert np.abs(np.diff(efforts, axis=0)).max() < 1.0
-    assert modes[-1].data == 'tracking'
+    assert modes[-1].data == 'tracking', controller.stop()
+
+
+@pytest.mark.parametrize(('wait', 'timeout', 'after'), [
+    (1.5, 2.0, 'safe'), (9.0, 10.0, 'tracking')])
+def test_an_arm_that_waits_longer_than_its_controller_stands_still_is_not_left(
+        start_in_lock_step, observer, wait, timeout, after):
+    """A machine that gives a process no time for three seconds."""
+    modes = observer.collect(String, f'{PD}/mode', qos.latched())
+    commands = observer.collect(Float64MultiArray, 'effort_controller/commands', qos.command())
+    start_in_lock_step('simulated_arm', robot='arm7', initial_position=POSE,
+                       wait_for_commands=wait)
+    controller = start_in_lock_step(PD, robot='arm7', state_timeout=timeout)
+    assert observer.spin(60.0, lambda: bool(modes) and modes[-1].data == 'tracking')
+    controller.process.send_signal(signal.SIGSTOP)
+    observer.spin(3.0)
+    controller.process.send_signal(signal.SIGCONT)
+    seen = len(commands)
+    assert observer.spin(60.0, lambda: len(commands) > seen + 100)
+    assert modes[-1].data == after
+
+
+def test_a_long_timeout_of_the_states_is_for_simulated_time(start, observer):
+    output = start(PD, robot='arm7', state_timeout=3.0).wait()
+    assert output[0] != 0 and 'state_timeout must be 2 s or less' in output[2]

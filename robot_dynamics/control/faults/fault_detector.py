@@ -108,7 +108,7 @@ class FaultDetector:
         n = predictor.velocity.size
         self._predictor = predictor
         self._unexplained = UnexplainedAcceleration(predictor)
-        self._isolator = FaultIsolator(predictor, load)
+        self._isolator, self._load = FaultIsolator(predictor, load), load
         self.tolerances = tolerances
         self._window = positive('window', window, 's')
         self._judge = judge.load()
@@ -130,6 +130,13 @@ class FaultDetector:
         """Joint of the event, -1 without one; final with the decision."""
         return self._joint
 
+    @property
+    def present_tolerances(self) -> Tolerances:
+        """Tolerances with the unknown part of a payload."""
+        load = self._load
+        return self.tolerances if load is None or not load.mass \
+            else self.tolerances.widened(np.outer(self._predictor.filter.lasting, load.doubt))
+
     def update(self, now: float, *, counts: bool) -> Event:
         """Check the last innovation of the predictor; return the event.
 
@@ -140,7 +147,7 @@ class FaultDetector:
         counts : bool
             Whether the innovation is valid, as returned by the predictor.
         """
-        unexplained, tolerances = self._unexplained, self.tolerances
+        unexplained, tolerances = self._unexplained, self.present_tolerances
         unexplained.update(counts=counts)
         if not counts:
             # An event does not end without valid innovations.
@@ -164,6 +171,8 @@ class FaultDetector:
             self._event, self._begin = Event.UNDECIDED, now
             self._isolator.begin(int(self._predictor.filter.lengths[window]), tolerances)
             self._joint = self._isolator.joint
+        if self._load is not None:
+            self._load.refines = self._event in (Event.NOTHING, Event.UNDECIDED)
         return self._event
 
     def reset(self) -> None:

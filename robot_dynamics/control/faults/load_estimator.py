@@ -3,9 +3,14 @@ r"""Estimate of an unknown payload from the residual of the momentum.
 
 A payload with mass m and first moment h (mass times centre, in the frame of the last link) needs
 the efforts Y (m, h), with Y four columns of the regressor of that link. The residual of a
-`MomentumObserver` is the opposite of what the model lacks of them. Weighted least squares with
-forgetting give m and h: an effort that four numbers explain at all joints, and in all poses of the
-last half second, is a payload. A faulty joint or a push to the side leaves more of the residual.
+`MomentumObserver` is the opposite of what the model lacks of them, by the same low-pass. Weighted
+least squares with forgetting give m and h: an effort that four numbers explain at all joints, and
+in all poses of the last half second, is a payload. A faulty joint or a push to the side leaves
+more of the residual.
+
+From then on the estimate improves by the joints that move, because friction at rest takes any
+value. Its covariance P gives the standard deviation of the efforts that are still unknown, the
+root of the diagonal of :math:`Y P Y^T`, which the thresholds of faults have to allow.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.control.faults.motion_predictor import MotionPredictor
-from robot_dynamics.control.faults.residuals import MomentumObserver
+from robot_dynamics.control.faults.residuals import MOVING, SINCE, MomentumObserver
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.inertia import check_body, parameters_from_com
@@ -48,7 +53,12 @@ class LoadEstimator:
     Attributes
     ----------
     spread : ndarray, shape (n, 4)
-        Efforts of one standard deviation of mass and first moment, at the last sample. N m or N.
+        Efforts of one standard deviation of mass and first moment without any measurement, at the
+        last sample. N m or N.
+    doubt : ndarray, shape (n,)
+        Standard deviation of the efforts of the payload in use, zero without one. N m or N.
+    refines : bool
+        Whether states improve a payload in use; those of faults and contacts must not.
 
     Examples
     --------
@@ -76,8 +86,9 @@ class LoadEstimator:
         limit = np.where(np.isfinite(robot.limits.effort), robot.limits.effort, np.inf)
         # Coulomb friction of a joint at rest takes any value.
         self._weight = (SPREAD * limit + robot.friction)**-2.0
-        self._load = np.zeros(4)
-        self.spread = np.zeros((robot.n, 4))
+        self._load, self._v = np.zeros(4), np.zeros(robot.n)
+        self.spread, self.doubt = np.zeros((robot.n, 4)), np.zeros(robot.n)
+        self.refines = True
         self.begin_anew()
 
     @property
@@ -89,7 +100,9 @@ class LoadEstimator:
         """Forget the measurements, but not the payload in use."""
         self._squares, self._products = np.zeros((4, 4)), np.zeros(4)
         self._whole, self._elapsed, self._count = 0.0, 0.0, 0
-        self._before: FloatArray | None = None
+        self._has_begun = False
+        # The regressor by the low-pass of the residual; for how long each joint has moved.
+        self._regressor, self._since = np.zeros((len(self._v), 4)), np.zeros(len(self._v))
 
     def update(self, q: FloatArray, v: FloatArray, dt: float) -> None:
         """Add a state after the update of the observer; change the payload where that is better.
@@ -99,20 +112,26 @@ class LoadEstimator:
         q, v : ndarray, shape (n,)
             Measured state.
         dt : float
-            Time since the last state. s.
+            Time since the last state, as for the observer. s.
         """
+        v_before, self._v = self._v, v.copy()
+        if self._body is None or not self._has_begun or not dt > 0.0:
+            self._has_begun = True
+            return
+        columns = slice(10 * self._body, 10 * self._body + 4)
+        gain = dt * self._observer.gain[:, None]
+        now = self._dynamics.regressor(q, v, (v - v_before) / dt)[:, columns]
+        self._regressor = (self._regressor + gain * now) / (1.0 + gain)
+        self._since = np.where(np.abs(v) > MOVING, self._since + dt, 0.0)
         self._elapsed += dt
-        if self._elapsed < INTERVAL or self._body is None:
-            return
-        before, self._before = self._before, v.copy()
-        elapsed, self._elapsed = self._elapsed, 0.0
-        if before is None:
-            return
+        if self._elapsed >= INTERVAL:
+            self._sample(self._regressor, self._elapsed)
+            self._elapsed = 0.0
+
+    def _sample(self, Y: FloatArray, elapsed: float) -> None:
+        """Add the residual and its regressor after some time, s."""
         self._count += 1
         share = max(elapsed / MEMORY, 1.0 / self._count)
-        # The residual is as late as this mean acceleration.
-        columns = slice(10 * self._body, 10 * self._body + 4)
-        Y = self._dynamics.regressor(q, v, (v - before) / elapsed)[:, columns]
         self.spread = Y * PRIOR
         effort = Y @ self._load - self._observer.residual
         weighted = Y.T * self._weight
@@ -120,18 +139,40 @@ class LoadEstimator:
         self._products += share * (weighted @ effort - self._products)
         self._whole += share * (float(effort @ (self._weight * effort)) - self._whole)
         left = self._left(self._load)
+        if self._load.any():
+            self._refine(Y, effort, weighted * (self._since > SINCE))
         # Below 1 the present payload is as good as the model.
         if self._count < LEAST or left < 1.0:
             return
         regularised = self._squares + np.diag(PRIOR**-2.0)
         for load in np.array([np.zeros(4), np.linalg.solve(regularised, self._products)]):
-            if self._left(load) <= min(LEFT * left, len(Y)):
-                robot = self._carrying(load)
-                if robot is not None:
-                    self._observer.change_model(Dynamics(robot), Y @ (self._load - load))
-                    self._predictor.reset()
-                    self._load = load
-                    return
+            if self._left(load) <= min(LEFT * left, len(Y)) and self._carry(load, Y):
+                self._all_squares = LEAST * self._squares
+                self._all_products = LEAST * self._products
+                return
+
+    def _refine(self, Y: FloatArray, effort: FloatArray, weighted: FloatArray) -> None:
+        """Improve the payload in use; change the model where it was off by its deviation."""
+        if self.refines:
+            self._all_squares += weighted @ Y
+            self._all_products += weighted @ effort
+        covariance = np.linalg.inv(self._all_squares + np.diag(PRIOR**-2.0))
+        load = covariance @ self._all_products
+        self.doubt = np.sqrt(np.sum(Y @ covariance * Y, axis=1))
+        if np.any(np.abs(Y @ (load - self._load)) > self.doubt):
+            self._carry(load, Y)
+
+    def _carry(self, load: FloatArray, Y: FloatArray) -> bool:
+        """Use a payload, if it is plausible; return whether it is."""
+        robot = self._carrying(load)
+        if robot is None:
+            return False
+        self._observer.change_model(Dynamics(robot), Y @ (self._load - load))
+        self._predictor.reset()
+        self._load = load
+        if not load.any():
+            self.doubt = np.zeros_like(self.doubt)
+        return True
 
     def _left(self, load: FloatArray) -> float:
         """Mean squared residual with a payload, in variances."""

@@ -195,7 +195,9 @@ class MotionFilter:
     the states of each window, two at least: a single one may be a wrong measurement. `weights`,
     shape (w, length, 2), are those of innovations in position and velocity, the newest first.
     `noise`, shape (w,), is the standard deviation of the accelerations by the noise, rad/s^2 or
-    m/s^2, `corrected` that of a corrected velocity, as a share of that of a measured one.
+    m/s^2. `lasting`, shape (w,), is what an acceleration of 1 that has lasted for long shows in a
+    window: more than 1, because it is taken for one that has just begun. `corrected` is the
+    standard deviation of a corrected velocity, as a share of that of a measured one.
     """
 
     def __init__(self, period: float, settings: FilterSettings | None = None):
@@ -218,6 +220,7 @@ class MotionFilter:
             <= SETTLED**2 * np.diagonal(spreads[-1])
         self.settled = int(np.argmax(close.all(axis=1)))
         course = _course(self.gains[-1], period, int(self.lengths[-1]))
+        final = _course(self.gains[-1], period, _LONGEST)[-1]
         weighted = course @ np.linalg.inv(spreads[-1])
         self.weights = np.zeros((self.lengths.size, int(self.lengths[-1]), 2))
         self.noise = np.zeros(self.lengths.size)
@@ -225,6 +228,7 @@ class MotionFilter:
             information = np.sum(weighted[:length] * course[:length])
             self.weights[w, :length] = weighted[:length][::-1] / information
             self.noise[w] = information**-0.5
+        self.lasting = np.sum(self.weights @ final, axis=1)
 
 
 def _gains(period: float, settings: FilterSettings) -> tuple[FloatArray, FloatArray]:

@@ -20,6 +20,10 @@ GAIN = 100.0
 #: Speed below which the Coulomb friction of the model fades out. It is low, because the residual
 #: tolerates a chattering sign, but not the missing friction of a reversing joint. rad/s or m/s.
 COULOMB_VELOCITY = 0.01
+#: Speed above which a joint counts as moving. rad/s or m/s.
+MOVING = 0.05
+#: Time for which it must have moved, because the residual of a reversal decays slowly. s.
+SINCE = 0.06
 
 
 class MomentumObserver:
@@ -54,6 +58,8 @@ class MomentumObserver:
     ----------
     dynamics : Dynamics
         The equations in use.
+    gain : ndarray, shape (n,)
+        K_O. 1/s.
     residual : ndarray, shape (n,)
         r. N m or N.
     joint_residual : ndarray, shape (3, n)
@@ -85,8 +91,8 @@ class MomentumObserver:
                  coulomb_velocity: float = COULOMB_VELOCITY):
         robot.require_single_coordinates('the momentum observer')
         self.dynamics = dynamics
-        self._gain = each_joint('observer gain', gain, robot.n)
-        if not np.all((self._gain > 0.0) & np.isfinite(self._gain)):
+        self.gain = each_joint('observer gain', gain, robot.n)
+        if not np.all((self.gain > 0.0) & np.isfinite(self.gain)):
             raise ParameterError('must be positive', subject='observer gain',
                                  remedy='give rates in 1/s')
         epsilon = positive('coulomb_velocity', coulomb_velocity, 'rad/s')
@@ -152,7 +158,7 @@ class MomentumObserver:
             dt = 0.0
         elif self._has_changed:
             dt = -1.0
-        self._observe(M, C, g, self._joints, self._gain, v, effort, dt, self._memory,
+        self._observe(M, C, g, self._joints, self.gain, v, effort, dt, self._memory,
                       self.residual, self.joint_residual)
         self._has_begun, self._has_changed = True, False
         return self.residual

@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics.control.checks import positive
 from robot_dynamics.control.faults.fault_detector import SLOW, UnexplainedAcceleration, weigh
 from robot_dynamics.control.faults.motion_predictor import MotionPredictor
-from robot_dynamics.control.faults.residuals import MomentumObserver
+from robot_dynamics.control.faults.residuals import MOVING, SINCE, MomentumObserver
 from robot_dynamics.control.faults.tolerances import Tolerances
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
@@ -26,10 +26,6 @@ FRICTION_TIME = 3.0
 #: Time for which every joint must not be slow, because limits from an arm at rest would be far too
 #: low in motion. s.
 MOVED_TIME = 1.0
-#: Speed above which a joint counts as moving. rad/s or m/s.
-MOVING = 0.05
-#: Time for which it must have moved, because the residual of a reversal decays slowly. s.
-SINCE = 0.06
 #: Rate of the low-pass of the residual and of those of friction and armature. Noise of velocities
 #: is in both, and would bias the armature. 1/s.
 SMOOTHING = 10.0
@@ -249,10 +245,16 @@ class LargestShares:
         self._in_stretch = (self._in_stretch + 1) % self._length
 
     def largest(self, noise: FloatArray, effort: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Largest shares by these spreads: of joints (w, n), of all together (w,)."""
+        """Largest shares by these spreads: of joints (w, n), of all together (w,).
+
+        By the final spreads, a state that was kept for one joint may have the largest share of all
+        together.
+        """
         weighed = [self._weighed(kept, noise, effort) for kept in self._kept]
-        largest = np.max(weighed, axis=0, initial=0.0) if weighed else 0.0 * self._largest
-        return largest[:, :-1].copy(), largest[:, -1].copy()
+        if not weighed:
+            return 0.0 * self._largest[:, :-1], 0.0 * self._largest[:, -1]
+        shares, whole = np.max(weighed, axis=0)
+        return shares[:, :-1].copy(), whole.max(axis=1)
 
     def _begin(self, noise: FloatArray, effort: FloatArray) -> None:
         """Begin a section; if there are too many, merge them in pairs."""
@@ -268,16 +270,20 @@ class LargestShares:
 
     def _merged(self, first, second, noise: FloatArray, effort: FloatArray):
         """Larger ones of two sections, by the present spreads."""
-        later = self._weighed(second, noise, effort) > self._weighed(first, noise, effort)
+        later = self._weighed(second, noise, effort)[0] > self._weighed(first, noise, effort)[0]
         return tuple(np.where(later.reshape(later.shape + (1,) * (one.ndim - 2)), two, one)
                      for one, two in zip(first, second, strict=True))
 
     def _weighed(self, kept, noise: FloatArray, effort: FloatArray) -> FloatArray:
-        """Shares of the states kept of a section, shape (w, n + 1)."""
-        weighed, (accelerations, inertias, slows) = np.zeros_like(self._largest), kept
-        for w, j in np.ndindex(weighed.shape):
+        """Shares of the states kept of a section for each column, and those of all together.
+
+        Shape (2, w, n + 1).
+        """
+        weighed, (accelerations, inertias, slows) = np.zeros((2, *self._largest.shape)), kept
+        for w, j in np.ndindex(self._largest.shape):
             self._weigh(accelerations[w, j:j + 1], inertias[w, j], noise[w:w + 1],
                         np.ascontiguousarray(effort[:, w:w + 1]), slows[w, j], self._work,
                         self._shares, self._whole)
-            weighed[w, j] = self._whole[0] if j == self._n else abs(self._shares[0, j])
+            whole = self._whole[0]
+            weighed[:, w, j] = whole if j == self._n else abs(self._shares[0, j]), whole
         return weighed

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +45,10 @@ class Tolerances:
         """All values in one array."""
         return np.concatenate([part.ravel() for part in (self.noise, self.effort, self.limit,
                                                          self.whole)])
+
+    def widened(self, spread: FloatArray) -> Tolerances:
+        """Tolerances with further unmodelled efforts of a spread, shape (w, n). N m or N."""
+        return replace(self, effort=np.hypot(self.effort, spread))
 
     def visible(self, inertia: FloatArray, windows: int) -> FloatArray:
         """Smallest effort of each joint alone that exceeds a limit, shape (n,). N m or N.

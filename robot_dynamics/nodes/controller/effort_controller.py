@@ -24,7 +24,7 @@ from robot_dynamics.control.feedback.protocol import TrackingController
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.control.states.joint_state import Reason
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ParameterError, RobotDynamicsError
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.controller.commands import COMMAND_TYPES, CommandClaim
 from robot_dynamics.nodes.controller.follow_joint_trajectory import (
@@ -61,6 +61,8 @@ from robot_dynamics.nodes.ros.runtime import freeze_garbage, run
 from robot_dynamics.nodes.ros.spinning import WaitSet
 from robot_dynamics.nodes.ros.stopping import StopRequest
 
+#: Longest timeout of the states of an arm that does not wait for its controller. s.
+LONGEST_STATE_TIMEOUT = 2.0
 #: Time between two safe commands that answer no state. s.
 _COPY_PERIOD = 0.002
 #: Longest time for the change to the safe command where efforts change slowly. s.
@@ -151,6 +153,12 @@ class EffortControllerNode(ManagedNode):
     def build(self) -> None:
         """Build model, law, session and endpoints."""
         self.values = values = self.parameters.values
+        if values['state_timeout'] > LONGEST_STATE_TIMEOUT \
+                and not self.get_parameter('use_sim_time').value:
+            raise ParameterError(f'must be {LONGEST_STATE_TIMEOUT:g} s or less, got '
+                                 f'{values["state_timeout"]:g} s', subject='state_timeout',
+                                 remedy='set it to 0.1, or use_sim_time for a simulated arm that '
+                                        'waits for commands')
         self.robot = self.load_model(values)
         with self.stopped.interrupting():
             self.law = self.make_law(self.robot, values)

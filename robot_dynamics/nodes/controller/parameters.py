@@ -102,8 +102,9 @@ def make_reported_effort(robot: Robot, dynamics: Dynamics, values: Values, *,
 CONTROLLER_PARAMETERS = (
     *ROBOT_PARAMETERS,
     Parameter('rate', 500.0, 'Rate of joint_states.', 'Hz', 1.0, 2000.0, read_only=True),
-    Parameter('state_timeout', 0.1, 'Time without a valid joint state after which the safe '
-              'command is sent.', 's', 0.005, 2.0, read_only=True),
+    Parameter('state_timeout', 0.1, 'Time of the machine without a valid joint state after which '
+              'the safe command is sent. More than 2 s needs use_sim_time.', 's', 0.005, 10.0,
+              read_only=True),
     Parameter('state_skew', 0.02, 'Largest age difference between the joints of one state.', 's',
               0.0, 2.0, read_only=True),
     Parameter('max_age', 0.2, 'Largest age of a state by its stamp; older ones are rejected.', 's',

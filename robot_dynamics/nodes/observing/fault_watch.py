@@ -153,7 +153,7 @@ class FaultWatch:
         self._observer.update(q, v, effort, known)
         if self._detector is not None and not self._impediment:
             counts = self._predictor.update(self._observer.matrices, q, v, effort, known)
-            self._load.update(q, v, dt)
+            self._load.update(q, v, known)
             if self._learner is not None:
                 self._learner.update(self._observer, v, counts=counts)
             else:
@@ -196,7 +196,7 @@ class FaultWatch:
     def _visible(self) -> FloatArray:
         """Those efforts at the last pose, shape (n,)."""
         windows = max(1, int(np.sum(self._filter.lengths * self._period < 1.01 * _QUICK)))
-        return self._detector.tolerances.visible(self._predictor.inertia, windows)
+        return self._detector.present_tolerances.visible(self._predictor.inertia, windows)
 
     def _blind_joints(self) -> str:
         """Joints that learnt thresholds hardly watch, with the visible effort; or empty."""

@@ -107,7 +107,7 @@ def test_a_joint_pushed_back_from_its_limit_is_at_its_stop(position, effort, wan
 
 def test_what_a_payload_explains_is_undecided_until_it_is_used():
     # A payload is an effort of the second joint alone, up to some tens of N m.
-    load = SimpleNamespace(spread=np.zeros((3, 4)))
+    load = SimpleNamespace(spread=np.zeros((3, 4)), mass=0.0)
     load.spread[1, 0] = 30.0
     bench = Bench(load=load)
     assert set(bench.feed([0.0, 6.0, 0.0], 300)[50:]) == {Event.UNDECIDED}
@@ -224,3 +224,15 @@ def test_a_robot_of_one_joint_is_watched():
 def test_a_window_that_is_none_is_named():
     with pytest.raises(ParameterError, match='window'):
         Bench(window=0.0)
+
+
+def test_what_is_unknown_of_a_payload_widens_the_thresholds():
+    load = SimpleNamespace(spread=np.zeros((3, 4)), mass=2.0, doubt=np.array([0.0, 3.0, 0.0]))
+    bench = Bench(load=load)
+    assert set(bench.feed([0.0, 6.0, 0.0], 300)) == {Event.NOTHING}
+    assert load.refines
+    assert bench.feed([0.0, 0.0, 6.0], 100)[-1] is Event.FAULT and bench.detector.joint == 2
+    # The state of a faulty arm must not improve the payload.
+    assert not load.refines
+    load.doubt = np.zeros(3)
+    assert Event.UNDECIDED in Bench(load=load).feed([0.0, 6.0, 0.0], 300)

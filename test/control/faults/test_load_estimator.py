@@ -54,11 +54,31 @@ def test_a_payload_is_found_and_leaves_the_residual(watched, com):
     assert watched.estimator.mass == pytest.approx(2.0, abs=0.15)
 
 
+def test_a_payload_in_use_becomes_more_exact_and_its_doubt_smaller(watched):
+    laden = with_payload(watched.robot, 2.0, (0.0, 0.0, 0.15), frame='flange')
+    assert not watched.estimator.doubt.any()
+    watched.run(0.5, laden)
+    early = watched.estimator.doubt.max()
+    watched.run(7.5, laden)
+    assert watched.estimator.mass == pytest.approx(2.0, abs=0.01)
+    assert 0.0 < watched.estimator.doubt.max() < 0.5 * early
+    assert watched.run(0.1, laden) < 0.1
+
+
+def test_states_of_a_fault_do_not_change_a_payload_in_use(watched):
+    laden = with_payload(watched.robot, 2.0, (0.0, 0.0, 0.15), frame='flange')
+    watched.run(3.0, laden)
+    before, watched.estimator.refines = watched.estimator.mass, False
+    bias = 0.01 * watched.robot.limits.effort * np.eye(7)[3]
+    watched.run(3.0, laden, extra=lambda q: bias)
+    assert watched.estimator.mass == before
+
+
 def test_a_payload_put_down_is_forgotten(watched):
     watched.run(2.0, with_payload(watched.robot, 2.0, (0.0, 0.0, 0.15), frame='flange'))
     assert watched.estimator.mass > 1.8
     watched.run(2.0)
-    assert watched.estimator.mass == 0.0
+    assert watched.estimator.mass == 0.0 and not watched.estimator.doubt.any()
     assert watched.observer.dynamics.robot is watched.robot
 
 

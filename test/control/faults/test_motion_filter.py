@@ -41,6 +41,14 @@ def test_an_acceleration_that_fills_a_window_is_found_exactly(period):
         assert estimates(motion_filter, innovations)[w] == pytest.approx(7.0, rel=2e-2)
 
 
+def test_an_acceleration_that_lasts_shows_as_much_as_it_says():
+    motion_filter, times = MotionFilter(PERIOD), PERIOD * np.arange(2000)
+    innovations = followed(motion_filter, 0.5 * 7.0 * times**2, 7.0 * times)
+    np.testing.assert_allclose(estimates(motion_filter, innovations), 7.0 * motion_filter.lasting,
+                               rtol=1e-3)
+    assert np.all(motion_filter.lasting >= 1.0) and motion_filter.lasting[0] > 2.0
+
+
 def test_noise_shows_as_much_as_it_says():
     settings = FilterSettings()
     motion_filter, random = MotionFilter(PERIOD, settings), np.random.default_rng(0)

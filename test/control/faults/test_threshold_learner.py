@@ -191,6 +191,18 @@ def test_the_largest_by_the_spreads_of_the_end_are_found(count):
     assert np.all(believed > 1.5 * found)
 
 
+def test_a_state_kept_for_one_joint_counts_for_all_together():
+    """Its share of all together is the largest only by the spreads of the end."""
+    extremes, slow = LargestShares(WINDOWS, N), np.zeros(N, dtype=np.int64)
+    early = np.array([1.0, 1.0, 20.0])
+    for acceleration in (np.array([4.0, 0.0, 0.0]), np.array([0.0, 0.0, 8.0])):
+        both = np.tile(acceleration, (WINDOWS, 1))
+        extremes.take(*weigh(both, slow, early * NOISE, early * EFFORT), both, INERTIA, slow,
+                      early * NOISE, early * EFFORT)
+    limit, whole = extremes.largest(NOISE, EFFORT)
+    assert np.all(whole >= limit.max(axis=1))
+
+
 def test_nothing_seen_has_no_extremes():
     limit, whole = LargestShares(WINDOWS, N).largest(NOISE, EFFORT)
     assert limit.shape == (WINDOWS, N) and whole.shape == (WINDOWS,)

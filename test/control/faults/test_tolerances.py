@@ -32,6 +32,14 @@ def test_one_a_joint_is_the_effort_that_is_too_much():
     assert np.all(np.isfinite(given_tolerances(np.inf, FILTER, 7).flat))
 
 
+def test_further_unmodelled_efforts_widen_the_spread_of_efforts_alone():
+    few = given_tolerances([6.0, 12.0], FILTER, 2)
+    wide = few.widened(np.outer(np.arange(1.0, 6.0), [0.0, 1.5]))
+    np.testing.assert_allclose(wide.effort[1, 2], [1.0, np.hypot(2.0, 4.5)])
+    np.testing.assert_array_equal(wide.noise, few.noise)
+    np.testing.assert_array_equal(wide.limit, few.limit)
+
+
 def test_the_visible_effort_of_each_joint():
     tolerances = given_tolerances(np.arange(1.0, 4 * 5 * 2 + 5 + 1), FILTER, 2)
     inertia = np.diag([2.0, 0.5])

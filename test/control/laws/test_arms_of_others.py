@@ -15,6 +15,7 @@ import pytest
 from benchmark.closed_loop import run_closed_loop
 from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.control.feedback.gains import AdaptationGains
+from robot_dynamics.control.laws.cartesian_impedance import CartesianImpedanceController
 from robot_dynamics.control.laws.feedforward_lq import FeedforwardLQController
 from robot_dynamics.control.laws.guiding import GuidingController
 from robot_dynamics.control.laws.model_based import ComputedTorqueController, PDGravityController
@@ -34,9 +35,12 @@ ARMS = (
     ('double_pendulum_description/urdf/double_pendulum.urdf', ''),
     ('kinova_description/robots/kinova.urdf', ''),
     ('panda_description/urdf/panda.urdf', ''),
+    ('pr2_description/urdf/pr2.urdf', 'r_(shoulder|upper_arm|elbow|forearm|wrist)_.*_joint'),
     ('so_arm_description/urdf/so100.urdf', ''),
     ('so_arm_description/urdf/so101.urdf', ''),
+    ('talos_data/robots/talos_left_arm.urdf', ''),
     ('tiago_description/robots/tiago.urdf', 'arm_[0-9]'),
+    ('tiago_description/robots/tiago_dual.urdf', 'arm_right_[0-9]'),
     ('tiago_pro_description/robots/tiago_pro.urdf', 'arm_left_[0-9]'),
     ('ur_description/urdf/ur3_robot.urdf', ''),
     ('ur_description/urdf/ur3_gripper.urdf', ''),
@@ -49,6 +53,7 @@ ARMS = (
 LAWS: dict[str, Callable[..., Any]] = {
     'adaptive': lambda robot, **timing: AdaptiveController(robot, adaptation=AdaptationGains(
         terms=('viscous', 'coulomb', 'armature')), **timing),
+    'cartesian_impedance': CartesianImpedanceController,
     'computed_torque': ComputedTorqueController,
     'feedforward_lq': FeedforwardLQController,
     'gravity': GuidingController,

@@ -11,6 +11,8 @@ pytest.importorskip('mujoco')
 from benchmark.fault_parts.arm import DESCRIPTIONS
 from benchmark.fault_parts.lies import FAULTS, Fault, MachineDelays
 from benchmark.fault_parts.runs import DEADLINES, FAULT_AFTER, LAWS, Bench, concerns, run
+from robot_dynamics.control.laws.cartesian_impedance import ImpedanceSettings
+from robot_dynamics.control.laws.impedance import Impedance
 from robot_dynamics.control.session.modes import Mode
 
 #: Faults after which an arm without brakes falls some time later, and how fast it is then.
@@ -91,6 +93,14 @@ def test_a_driver_that_reads_slowly_does_not_speed_an_arm_up(read_every, rate, m
     assert outcome.peak < 0.8
     # The feedback is stable with states as old as 15 ms.
     assert (outcome.time_to_safe < 0.25) == (read_every > 0.025)
+
+
+def test_a_stiffer_spring_shows_a_frozen_encoder_sooner():
+    """Its effort grows sooner beyond what friction may hold."""
+    stiff = ImpedanceSettings(impedance=Impedance(stiffness=(2000.0,) * 3))
+    outcome = run('arm7', 'cartesian_impedance', 500.0, 'joint frozen', settings=stiff)
+    assert outcome.time_to_safe < 0.1 and outcome.reason.startswith('safe: a joint does not')
+    assert run('arm7', 'cartesian_impedance', 500.0, 'joint frozen').time_to_safe > 0.5
 
 
 class Push(Fault):
