@@ -27,7 +27,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmark.chaos_parts.leaks import end_with_parent
-from benchmark.fault_parts.arm import ARMS
+from benchmark.fault_parts.arm import ARMS, ROTORS
 from benchmark.fault_parts.lies import FAULTS
 from benchmark.fault_parts.runs import IN_THIS_PROCESS, LAWS, Outcome, concerns, findings, run
 from benchmark.sections import DOCS, write_section
@@ -92,7 +92,8 @@ def in_processes(cells: list[Cell]) -> Iterator[tuple[Cell, Outcome | None]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run what was asked for and print a line for each run; return 1 where something is wrong."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument('--arm', nargs='+', choices=ARMS, default=list(ARMS))
+    parser.add_argument('--arm', nargs='+', choices=ARMS, default=[
+        arm for arm in ARMS if not arm.endswith(ROTORS)])
     parser.add_argument('--law', nargs='+', choices=LAWS, default=list(LAWS))
     parser.add_argument('--rate', nargs='+', type=float, help='default 250 500 1000; with '
                         '--processes 250 500, and 250 in real time')

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.model.arrays import BoolArray, FloatArray
 from robot_dynamics.model.robot import Robot
@@ -26,6 +27,9 @@ ARMS: dict[str, tuple[str, str, tuple[float, ...], int]] = {
     'panda': ('panda_description/urdf/panda.urdf', 'panda_hand',
               (0.0, -0.3, 0.0, -1.8, 0.0, 1.6, 0.7), 1),
 }
+#: Ending of the names of arms with the rotors that nodes assume, in the arm and in the model.
+ROTORS = ' with rotors'
+ARMS |= {name + ROTORS: arm for name, arm in ARMS.items()}
 #: Coulomb friction as a share of the effort limits, and viscous friction at the speed limit.
 COULOMB_SHARE, VISCOUS_SHARE = 0.004, 0.02
 TIMESTEP = 0.0005
@@ -35,6 +39,8 @@ BRAKE = 1e6
 
 def load_arm(name: str) -> Robot:
     """Model of an arm; the fingers of a hand are fixed."""
+    if name.endswith(ROTORS):
+        return with_rotors(load_arm(name.removesuffix(ROTORS)))
     source = ARMS[name][0]
     if name == 'arm7':
         return Robot.from_urdf(source)

@@ -46,7 +46,8 @@ def test_arm7_gains_no_energy(fault, law):
 @pytest.mark.slow
 @pytest.mark.skipif(not DESCRIPTIONS.is_dir(), reason='example-robot-data is not installed')
 @pytest.mark.parametrize(('arm', 'law', 'rate'), [
-    ('ur5', 'pd_gravity', 250.0), ('panda', 'computed_torque', 1000.0)])
+    ('ur5', 'pd_gravity', 250.0), ('panda', 'computed_torque', 1000.0),
+    ('arm7 with rotors', 'pd_gravity', 500.0)])
 @pytest.mark.parametrize('fault', sorted({*FAULTS} - {*FALLING, 'states stop'}))
 def test_other_arms_gain_no_energy(fault, arm, law, rate):
     judge(arm, law, rate, fault)
