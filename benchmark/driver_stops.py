@@ -11,9 +11,9 @@ first one are measured with brakes only, at most `OTHER_RUNS` times.
 By default a stand-in takes the efforts. Its services and messages are those of ros2_control, and
 it applies the last efforts forever, as forward_command_controller does. With `--plugin`, it is the
 real controller manager of the ROS paths with its spawner. The plugin is a `SystemInterface` that
-simulates an arm. Its parameters are mjcf (a file), brakes (true or false), brake_delay (s) and
-brake_rate (1/s); without brakes, something holds the arm until it is under control for the first
-time. Needs controller_manager_msgs.
+simulates an arm. Its parameters are mjcf (a file), brakes (true or false), brake_delay (s),
+brake_rate (1/s) and log (a file, see `benchmark/real_time_stops.py`); without brakes, something
+holds the arm until it is under control for the first time. Needs controller_manager_msgs.
 
 Motion counts from the end or, where the controller goes on after that, from its last command.
 Efforts end with the first state that reports none.
@@ -82,6 +82,8 @@ TRIES = 6
 TELEMETRY_CYCLES = 5
 #: Runs at rates after the first one.
 OTHER_RUNS = 3
+#: Files of the simulated hardware in the folder of a run.
+MJCF, LOG = 'arm.xml', 'arm.log'
 CONTROLLERS = Path(__file__).resolve().parent.parent / 'config' / 'controllers_effort.yaml'
 
 
@@ -152,10 +154,7 @@ def start_stand_in(processes: Processes, options: argparse.Namespace, *, brakes:
 def start_manager(processes: Processes, options: argparse.Namespace, *, brakes: bool,
                   folder: Path) -> None:
     """Start the controller manager and its controllers, as docs/hardware.md does."""
-    share = find_package('controller_manager')
-    if share is None:
-        raise SystemExit('controller_manager is not on the ROS paths')
-    programs = share.parents[1] / 'lib' / 'controller_manager'
+    programs = manager_programs()
     (folder / 'controllers.yaml').write_text(CONTROLLERS.read_text().replace(
         'update_rate: 500 ', f'update_rate: {options.rate:.0f} '))
     parameters = ['--params-file', str(folder / 'controllers.yaml')]
@@ -165,11 +164,19 @@ def start_manager(processes: Processes, options: argparse.Namespace, *, brakes: 
                   parameters[1])
 
 
-def plant_urdf(plugin: str, folder: Path, *, brakes: bool) -> str:
-    """Description of arm7 with a plant that carries the payload."""
+def manager_programs() -> Path:
+    """Folder with the programs of the controller manager."""
+    share = find_package('controller_manager')
+    if share is None:
+        raise SystemExit('controller_manager is not on the ROS paths')
+    return share.parents[1] / 'lib' / 'controller_manager'
+
+
+def plant_urdf(plugin: str, folder: Path, *, brakes: bool, payload: float = PAYLOAD) -> str:
+    """Description of arm7 with a plant that carries a payload, kg."""
     arm = Robot.from_urdf('arm7')
-    mjcf = folder / 'arm.xml'
-    laden = replace(with_payload(arm, PAYLOAD, [0.0, 0.0, 0.0]), damping=np.full(arm.n, DAMPING),
+    mjcf = folder / MJCF
+    laden = replace(with_payload(arm, payload, [0.0, 0.0, 0.0]), damping=np.full(arm.n, DAMPING),
                     armature=rotors())
     mjcf.write_text(robot_to_mjcf(laden, joint_limits=False))
     root = ET.fromstring(shipped_robots()['arm7'].read_text())
@@ -177,7 +184,7 @@ def plant_urdf(plugin: str, folder: Path, *, brakes: bool) -> str:
     hardware = ET.SubElement(system, 'hardware')
     ET.SubElement(hardware, 'plugin').text = plugin
     for name, value in {'mjcf': mjcf, 'brakes': str(brakes).lower(), 'brake_delay': BRAKE_DELAY,
-                        'brake_rate': CATCH_RATE}.items():
+                        'brake_rate': CATCH_RATE, 'log': folder / LOG}.items():
         ET.SubElement(hardware, 'param', name=name).text = str(value)
     for name, position in zip(NAMES, POSE, strict=True):
         joint = ET.SubElement(system, 'joint', name=name)
@@ -267,7 +274,7 @@ class Bench:
     """The processes of one run under a controller, and what joint states show."""
 
     def __init__(self, options: argparse.Namespace, folder: Path, *, brakes: bool,
-                 controller: str = CONTROLLER):
+                 controller: str = CONTROLLER, payload: float = PAYLOAD):
         self.processes = Processes(child_environment(), options.priority)
         os.environ.update(self.processes.environment)
         rclpy.init()
@@ -289,7 +296,8 @@ class Bench:
         self.node.create_subscription(String, f'{controller}/mode', self._on_mode, qos.latched())
         if options.plugin:
             description = self.node.create_publisher(String, 'robot_description', qos.latched())
-            description.publish(String(data=plant_urdf(options.plugin, folder, brakes=brakes)))
+            description.publish(String(data=plant_urdf(
+                options.plugin, folder, brakes=brakes, payload=payload)))
         self.manager = self.start_driver()
         self.launch = self.start_launch()
 

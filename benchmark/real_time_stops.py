@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of an arm when what controls it ends: a generated controller and the Python node.
+
+    python -m benchmark.real_time_stops --plugin CLASS --controller TYPE [--law adaptive]
+        [--runs 3] [--rate 1000] [--priority 50] [--write]
+
+The arm and its hardware are those of `benchmark/driver_stops.py`, with brakes that close 20 ms
+after its efforts end. Behind the real controller manager it is controlled by a generated
+controller of type TYPE, which has to be on the ROS paths, or by the Python node of the same law.
+Each is ended while the arm follows a reference, with and without an unknown payload.
+
+The hardware writes each of its steps into the file of its parameter `log`, as doubles: time, s,
+whether efforts act, then position, velocity and effort of the joints. Where it ends with its
+process, the last effort acts on for 20 ms, and the brakes close: that is simulated here.
+
+The same file shows the tracking of the generated controller, beside that of the Python session in
+a simulation without ROS. `--write` puts the tables into docs/real_time.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+import yaml
+from controller_manager_msgs.srv import SwitchController
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+
+from benchmark.driver_stops import (
+    BRAKE_DELAY,
+    CATCH_RATE,
+    CONTROLLERS,
+    FASTEST,
+    LOG,
+    MJCF,
+    NAMES,
+    PAYLOAD,
+    POSE,
+    SLOWEST,
+    TRIES,
+    Bench,
+    descendants,
+    manager_programs,
+    plant_urdf,
+    send,
+)
+from benchmark.sections import DOCS, write_section
+from robot_dynamics.control import ControlSession, SessionSettings
+from robot_dynamics.control.motion.trajectory_points import sample_points
+from robot_dynamics.control.session.modes import Mode
+from robot_dynamics.model.robot import Robot
+from robot_dynamics.nodes.reference import TABLE, make_motion
+from robot_dynamics.real_time.laws import LAWS
+
+STOPS, TRACKING = 'stops', 'tracking'
+#: Name of the generated controller in the controller manager.
+GENERATED = 'generated_controller'
+#: How long the arm is watched after an end, and the stall. s.
+WATCHED, STALL = 3.0, 0.2
+#: Time of the tracking that counts, from its begin and to its end. s.
+FIRST, LAST = 8.0, 28.0
+
+
+class RealTimeBench(Bench):
+    """The processes of one run under a generated controller."""
+
+    def start_driver(self) -> Any:
+        """Start the controller manager with the generated controller."""
+        content = yaml.safe_load(CONTROLLERS.read_text())
+        manager = content['controller_manager']['ros__parameters']
+        manager['update_rate'] = round(self._options.rate)
+        manager[GENERATED] = {'type': self._options.controller}
+        content[GENERATED] = {'ros__parameters': {'telemetry_rate': 200.0}}
+        parameters = self._folder / 'generated.yaml'
+        parameters.write_text(yaml.safe_dump(content))
+        programs = manager_programs()
+        first = self.processes.start(str(programs / 'ros2_control_node'), '--ros-args',
+                                     '--params-file', str(parameters))
+        self.processes.run(str(programs / 'spawner'), 'joint_state_broadcaster')
+        self.processes.run(str(programs / 'spawner'), GENERATED, '--inactive', '--param-file',
+                           str(parameters))
+        return first
+
+    def start_launch(self) -> Any:
+        """Start the reference, which is all that runs beside the controller manager."""
+        return self.processes.start(
+            sys.executable, '-m', 'robot_dynamics.nodes.reference', '--ros-args',
+            '-p', 'robot:=arm7', '-p', f'controllers:=[{GENERATED}]')
+
+    def begin(self) -> None:
+        """Activate the controller: it holds the arm, and follows when the arm obeys."""
+        if not self.wait(60.0, lambda: bool(self._states)):
+            raise RuntimeError('there are no joint states')
+        self.activate(GENERATED)
+
+
+def processes_of(bench: Bench) -> list[int]:
+    """Process ids of everything."""
+    return [pid for process in bench.processes.running if process.poll() is None
+            for pid in (process.pid, *descendants(process.pid))]
+
+
+def manager_of(bench: Bench) -> list[int]:
+    """Process ids of the controller manager."""
+    return [bench.manager.pid, *descendants(bench.manager.pid)]
+
+
+def kill_others(bench: Bench) -> None:
+    """Kill every process but the controller manager."""
+    kept = manager_of(bench)
+    for pid in processes_of(bench):
+        if pid not in kept:
+            send(pid, signal.SIGKILL)
+
+
+def interrupt(bench: Bench) -> None:
+    """Press Ctrl-C in the terminal of all processes."""
+    for pid in processes_of(bench):
+        send(pid, signal.SIGINT)
+
+
+def stall(bench: Bench) -> None:
+    """Stop all processes for some time."""
+    pids = processes_of(bench)
+    for pid in pids:
+        send(pid, signal.SIGSTOP)
+    time.sleep(STALL)
+    for pid in reversed(pids):
+        send(pid, signal.SIGCONT)
+
+
+def deactivate(bench: Bench) -> None:
+    """Deactivate the controller, as its kind is deactivated."""
+    if isinstance(bench, RealTimeBench):
+        bench.call(SwitchController, 'controller_manager/switch_controller',
+                   SwitchController.Request(deactivate_controllers=[GENERATED],
+                                            strictness=SwitchController.Request.STRICT))
+    else:
+        bench.call(ChangeState, f'{bench.controller}/change_state', ChangeState.Request(
+            transition=Transition(id=Transition.TRANSITION_DEACTIVATE)))
+
+
+CASES: dict[str, Callable[[Bench], None]] = {
+    'kill -9 of every other process': kill_others,
+    'Ctrl-C of everything': interrupt,
+    f'everything stalls for {STALL:g} s': stall,
+    'deactivation': deactivate,
+}
+
+
+class Log(NamedTuple):
+    """Steps of the hardware: time, s, shape (m,), and position, velocity and effort, (m, n)."""
+
+    time: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+def read_log(folder: Path) -> Log:
+    """Steps that the hardware has written."""
+    n = len(NAMES)
+    values = np.fromfile(folder / LOG)
+    rows = values[:len(values) // (2 + 3 * n) * (2 + 3 * n)].reshape(-1, 2 + 3 * n)
+    return Log(rows[:, 0], *(rows[:, 2 + k * n:2 + (k + 1) * n] for k in range(3)))
+
+
+def without_manager(log: Log, folder: Path) -> np.ndarray:
+    """Speeds of the arm after its controller manager has ended, shape (m, n), rad/s."""
+    model = mujoco.MjModel.from_xml_path(str(folder / MJCF))
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = log.position[-1], log.velocity[-1]
+    data.qfrc_applied[:] = log.effort[-1]
+    speeds = []
+    for step in range(round(1.0 / model.opt.timestep)):
+        if step * model.opt.timestep < BRAKE_DELAY:
+            mujoco.mj_step(model, data)
+        else:
+            data.qvel *= np.exp(-CATCH_RATE * model.opt.timestep)
+        speeds.append(data.qvel.copy())
+    return np.array(speeds)
+
+
+class Motion(NamedTuple):
+    """Speed of the fastest joint at an end, and the largest after it, as shares of its limit."""
+
+    before: float
+    peak: float
+
+
+def motion(bench: Bench, folder: Path, end: Callable[[Bench], None]) -> Motion:
+    """What the arm does after an end of its control."""
+    bench.begin()
+
+    def moves() -> bool:
+        if bench.mode == 'safe':
+            raise RuntimeError('it went safe on a machine with other load')
+        return bench.mode == 'tracking' and bool(
+            SLOWEST < np.abs(bench.states(1)[0].velocity).max() < FASTEST)
+
+    for _ in range(3):  # The reference begins, and moves.
+        if not bench.wait(20.0, moves):
+            raise RuntimeError(f'it does not move: {bench.mode}')
+        bench.wait(0.3)
+    if not bench.wait(20.0, moves):
+        raise RuntimeError(f'it does not move: {bench.mode}')
+    begin = time.time()
+    end(bench)
+    bench.wait(WATCHED)
+    log, limit = read_log(folder), Robot.from_urdf('arm7').limits.velocity
+    speed, after = np.abs(log.velocity), log.time >= begin
+    peak = (speed[after] / limit).max(initial=0.0)
+    if bench.manager.poll() is not None:
+        peak = max(peak, (np.abs(without_manager(log, folder)) / limit).max())
+    return Motion(float((speed[~after][-1] / limit).max()), float(peak))
+
+
+def track(bench: Bench, folder: Path) -> float:
+    """Error of the position while the arm follows, root of the mean square over joints, rad."""
+    errors: list[tuple[float, np.ndarray]] = []
+    bench.listen(JointState, f'{bench.controller}/tracking_error',
+                 lambda data, _: errors.append(read_error(data)))
+    bench.begin()
+    if not bench.wait(20.0, lambda: bench.mode == 'tracking'):
+        raise RuntimeError(f'it does not follow: {bench.mode}')
+    if bench.wait(LAST, lambda: bench.mode != 'tracking'):
+        raise RuntimeError(f'it stopped following: {bench.mode}')
+    begin = errors[0][0] + FIRST
+    return rms([error for stamp, error in errors if stamp > begin])
+
+
+def read_error(data: bytes) -> tuple[float, np.ndarray]:
+    """Stamp, s, and position error, rad, of a serialised message of ``tracking_error``."""
+    message = deserialize_message(data, JointState)
+    stamp = message.header.stamp
+    return stamp.sec + 1e-9 * stamp.nanosec, np.array(message.position)
+
+
+def track_in_process(options: argparse.Namespace, payload: float) -> float:
+    """Error of the position as that of `track`, of the Python session without ROS, rad."""
+    robot, period = Robot.from_urdf('arm7'), 1.0 / options.rate
+    with tempfile.TemporaryDirectory() as folder:
+        plant_urdf('', Path(folder), brakes=True, payload=payload)
+        model = mujoco.MjModel.from_xml_path(str(Path(folder) / MJCF))
+    data = mujoco.MjData(model)
+    data.qpos[:] = POSE
+    session = ControlSession(robot, LAWS[options.law].kind(robot, period=period),
+                             SessionSettings(period=period))
+    reference = make_motion(robot, {row.name: row.default for row in TABLE}, np.array(POSE))
+    lead, chunk, horizon, step = (next(row.default for row in TABLE if row.name == name)
+                                  for name in ('lead', 'chunk_period', 'horizon', 'point_period'))
+    errors, begin, cycle = [], math.inf, 0
+    while cycle * period < begin + LAST:
+        cycle += 1
+        t = cycle * period
+        command = session.on_joint_state(t, t, NAMES, data.qpos, data.qvel, data.qfrc_applied)
+        assert command is not None
+        data.qfrc_applied[:] = command.effort
+        mujoco.mj_step(model, data, round(period / model.opt.timestep))
+        if session.mode is Mode.TRACKING:
+            begin = min(begin, t)
+            if round((t - begin) / period) % round(chunk / period) == 0:
+                elapsed = max(0.0, t - begin - lead)
+                session.accept_trajectory(NAMES, sample_points(reference, elapsed, horizon, step),
+                                          begin + lead + elapsed)
+            if t > begin + FIRST:
+                errors.append(session.q_d - session.pose)
+        elif t > 10.0:
+            raise RuntimeError(f'it does not follow: {session.mode.value}, {session.reason}')
+    return rms(errors)
+
+
+def rms(errors: list[np.ndarray]) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any], *,
+            is_generated: bool, payload: float) -> Any:
+    """One run; a system that does not come up on a busy machine is started again."""
+    make, name = (RealTimeBench, GENERATED) if is_generated \
+        else (Bench, f'{options.law}_controller')
+    for attempt in range(TRIES):
+        with tempfile.TemporaryDirectory() as folder:
+            bench = make(options, Path(folder), brakes=True, controller=name, payload=payload)
+            try:
+                return act(bench, Path(folder))
+            except RuntimeError as error:
+                print(error, file=sys.stderr, flush=True)
+                if attempt + 1 == TRIES:
+                    raise
+            finally:
+                bench.close()
+    raise AssertionError
+
+
+#: Columns of the table of ends: whether the controller is the generated one, and the payload, kg.
+COLUMNS = [(is_generated, payload) for is_generated in (True, False) for payload in (0.0, PAYLOAD)]
+
+
+def stops(options: argparse.Namespace) -> str:
+    """Table of the ends: largest speed of all runs, as a share of the limit of the joint."""
+    lines = ['| end | ' + ' | '.join(
+        f'{"generated" if is_generated else "Python node"}, '
+        + (f'{payload:g} kg unknown' if payload else 'as its model')
+        for is_generated, payload in COLUMNS) + ' |', '|---|' + '---:|' * len(COLUMNS)]
+    for title, end in CASES.items():
+        cells = []
+        for is_generated, payload in COLUMNS:
+            runs = [measure(options, lambda bench, folder, end=end: motion(bench, folder, end),
+                            is_generated=is_generated, payload=payload)
+                    for _ in range(options.runs)]
+            print(title, is_generated, payload, runs, flush=True)
+            cells.append(f'{max(run.peak for run in runs):.0%} '
+                         f'({statistics.median(run.before for run in runs):.0%} before)')
+        lines.append(f'| {title} | ' + ' | '.join(cells) + ' |')
+    return '\n'.join(lines)
+
+
+def tracking(options: argparse.Namespace) -> str:
+    """Table of the tracking."""
+    lines = ['| payload | generated, mrad | Python session without ROS, mrad | ratio |',
+             '|---|---:|---:|---:|']
+    for payload in (0.0, PAYLOAD):
+        real = measure(options, track, is_generated=True, payload=payload)
+        study = track_in_process(options, payload)
+        lines.append(f'| {f"{payload:g} kg unknown" if payload else "none"} | {1e3 * real:.2f} '
+                     f'| {1e3 * study:.2f} | {real / study:.3f} |')
+        print(lines[-1], flush=True)
+    return '\n'.join(lines)
+
+
+def main() -> None:
+    """Measure and print the tables."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument('--plugin', required=True, help='class of the simulated hardware')
+    parser.add_argument('--controller', required=True, help='type of the generated controller')
+    parser.add_argument('--law', choices=LAWS, default='adaptive', help='its law')
+    parser.add_argument('--only', choices=(STOPS, TRACKING))
+    parser.add_argument('--runs', type=int, default=3)
+    parser.add_argument('--rate', type=float, default=1000.0)
+    parser.add_argument('--priority', type=int, default=0, help='real-time priority of all '
+                        'processes, on a machine with other load; 0 for none')
+    parser.add_argument('--write', action='store_true')
+    options = parser.parse_args()
+    if options.priority:
+        # What is measured must not wait for this process.
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(options.priority - 1, 1)))
+    for section, make in ((TRACKING, tracking), (STOPS, stops)):
+        if options.only in (None, section):
+            table = make(options)
+            print(table)
+            if options.write:
+                command = 'python -m benchmark.real_time_stops --plugin CLASS --controller TYPE' \
+                    f' --law {options.law} --runs {options.runs} --rate {options.rate:g}' \
+                    + (f' --priority {options.priority}' if options.priority else '') + ' --write'
+                write_section(DOCS / 'real_time.md', section, f'{table}\n\nMade by `{command}`.')
+
+
+if __name__ == '__main__':
+    main()
