@@ -176,8 +176,8 @@ def plant_urdf(plugin: str, folder: Path, *, brakes: bool, payload: float = PAYL
     """Description of arm7 with a plant that carries a payload, kg."""
     arm = Robot.from_urdf('arm7')
     mjcf = folder / MJCF
-    laden = replace(with_payload(arm, payload, [0.0, 0.0, 0.0]), damping=np.full(arm.n, DAMPING),
-                    armature=rotors())
+    carrying = with_payload(arm, payload, [0.0, 0.0, 0.0]) if payload else arm
+    laden = replace(carrying, damping=np.full(arm.n, DAMPING), armature=rotors())
     mjcf.write_text(robot_to_mjcf(laden, joint_limits=False))
     root = ET.fromstring(shipped_robots()['arm7'].read_text())
     system = ET.SubElement(root, 'ros2_control', name='arm', type='system')

@@ -28,6 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.driver_stops import (
     BRAKE_DELAY,
@@ -60,10 +62,12 @@ from benchmark.driver_stops import (
 )
 from benchmark.sections import DOCS, write_section
 from robot_dynamics.control import ControlSession, SessionSettings
-from robot_dynamics.control.motion.trajectory_points import sample_points
+from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.reference import TABLE, make_motion
+from robot_dynamics.nodes.ros import qos
+from robot_dynamics.nodes.ros.messages import trajectory_message, write_stamp
 from robot_dynamics.real_time.laws import LAWS
 
 STOPS, TRACKING = 'stops', 'tracking'
@@ -71,8 +75,10 @@ STOPS, TRACKING = 'stops', 'tracking'
 GENERATED = 'generated_controller'
 #: How long the arm is watched after an end, and the stall. s.
 WATCHED, STALL = 3.0, 0.2
-#: Time of the tracking that counts, from its begin and to its end. s.
-FIRST, LAST = 8.0, 28.0
+#: Each run ends later in the motion, by this time. s.
+LATER = 1.7
+#: Time from a trajectory to its start, and the part of it whose errors count. s.
+LEAD, FIRST, LAST = 0.1, 8.0, 28.0
 
 
 class RealTimeBench(Bench):
@@ -202,8 +208,8 @@ class Motion(NamedTuple):
     peak: float
 
 
-def motion(bench: Bench, folder: Path, end: Callable[[Bench], None]) -> Motion:
-    """What the arm does after an end of its control."""
+def motion(bench: Bench, folder: Path, end: Callable[[Bench], None], later: float) -> Motion:
+    """What the arm does after an end of its control, some time, s, after it has begun to move."""
     bench.begin()
 
     def moves() -> bool:
@@ -216,6 +222,7 @@ def motion(bench: Bench, folder: Path, end: Callable[[Bench], None]) -> Motion:
         if not bench.wait(20.0, moves):
             raise RuntimeError(f'it does not move: {bench.mode}')
         bench.wait(0.3)
+    bench.wait(later)
     if not bench.wait(20.0, moves):
         raise RuntimeError(f'it does not move: {bench.mode}')
     begin = time.time()
@@ -229,18 +236,38 @@ def motion(bench: Bench, folder: Path, end: Callable[[Bench], None]) -> Motion:
     return Motion(float((speed[~after][-1] / limit).max()), float(peak))
 
 
+class TrackingBench(RealTimeBench):
+    """The same without the node of the reference, which a busy machine may delay."""
+
+    def start_launch(self) -> Any:
+        """Start nothing beside the controller manager."""
+        return self.manager
+
+
+def whole_motion() -> list[TrajectoryPoint]:
+    """Points of the motion of the reference node, from the first pose, in one trajectory."""
+    values = {row.name: row.default for row in TABLE}
+    motion = make_motion(Robot.from_urdf('arm7'), values, np.array(POSE))
+    return sample_points(motion, 0.0, LAST, values['point_period'])
+
+
 def track(bench: Bench, folder: Path) -> float:
     """Error of the position while the arm follows, root of the mean square over joints, rad."""
     errors: list[tuple[float, np.ndarray]] = []
     bench.listen(JointState, f'{bench.controller}/tracking_error',
                  lambda data, _: errors.append(read_error(data)))
+    publisher = bench.node.create_publisher(JointTrajectory, f'{bench.controller}/reference',
+                                            qos.command())
     bench.begin()
     if not bench.wait(20.0, lambda: bench.mode == 'tracking'):
         raise RuntimeError(f'it does not follow: {bench.mode}')
+    message = trajectory_message(NAMES, whole_motion())
+    begin = time.time() + LEAD
+    write_stamp(message.header.stamp, round(1e9 * begin))
+    publisher.publish(message)
     if bench.wait(LAST, lambda: bench.mode != 'tracking'):
         raise RuntimeError(f'it stopped following: {bench.mode}')
-    begin = errors[0][0] + FIRST
-    return rms([error for stamp, error in errors if stamp > begin])
+    return rms([error for stamp, error in errors if begin + FIRST < stamp < begin + LAST])
 
 
 def read_error(data: bytes) -> tuple[float, np.ndarray]:
@@ -260,9 +287,6 @@ def track_in_process(options: argparse.Namespace, payload: float) -> float:
     data.qpos[:] = POSE
     session = ControlSession(robot, LAWS[options.law].kind(robot, period=period),
                              SessionSettings(period=period))
-    reference = make_motion(robot, {row.name: row.default for row in TABLE}, np.array(POSE))
-    lead, chunk, horizon, step = (next(row.default for row in TABLE if row.name == name)
-                                  for name in ('lead', 'chunk_period', 'horizon', 'point_period'))
     errors, begin, cycle = [], math.inf, 0
     while cycle * period < begin + LAST:
         cycle += 1
@@ -272,11 +296,9 @@ def track_in_process(options: argparse.Namespace, payload: float) -> float:
         data.qfrc_applied[:] = command.effort
         mujoco.mj_step(model, data, round(period / model.opt.timestep))
         if session.mode is Mode.TRACKING:
-            begin = min(begin, t)
-            if round((t - begin) / period) % round(chunk / period) == 0:
-                elapsed = max(0.0, t - begin - lead)
-                session.accept_trajectory(NAMES, sample_points(reference, elapsed, horizon, step),
-                                          begin + lead + elapsed)
+            if begin == math.inf:
+                begin = t + LEAD
+                session.accept_trajectory(NAMES, whole_motion(), begin)
             if t > begin + FIRST:
                 errors.append(session.q_d - session.pose)
         elif t > 10.0:
@@ -289,11 +311,10 @@ def rms(errors: list[np.ndarray]) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any], *,
-            is_generated: bool, payload: float) -> Any:
+def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any],
+            make: type[Bench], payload: float) -> Any:
     """One run; a system that does not come up on a busy machine is started again."""
-    make, name = (RealTimeBench, GENERATED) if is_generated \
-        else (Bench, f'{options.law}_controller')
+    name = f'{options.law}_controller' if make is Bench else GENERATED
     for attempt in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
             bench = make(options, Path(folder), brakes=True, controller=name, payload=payload)
@@ -308,23 +329,22 @@ def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any], *,
     raise AssertionError
 
 
-#: Columns of the table of ends: whether the controller is the generated one, and the payload, kg.
-COLUMNS = [(is_generated, payload) for is_generated in (True, False) for payload in (0.0, PAYLOAD)]
+#: Columns of the table of ends: controller, and the payload, kg.
+COLUMNS = [(make, payload) for make in (RealTimeBench, Bench) for payload in (0.0, PAYLOAD)]
 
 
 def stops(options: argparse.Namespace) -> str:
     """Table of the ends: largest speed of all runs, as a share of the limit of the joint."""
     lines = ['| end | ' + ' | '.join(
-        f'{"generated" if is_generated else "Python node"}, '
+        f'{"Python node" if make is Bench else "generated"}, '
         + (f'{payload:g} kg unknown' if payload else 'as its model')
-        for is_generated, payload in COLUMNS) + ' |', '|---|' + '---:|' * len(COLUMNS)]
+        for make, payload in COLUMNS) + ' |', '|---|' + '---:|' * len(COLUMNS)]
     for title, end in CASES.items():
         cells = []
-        for is_generated, payload in COLUMNS:
-            runs = [measure(options, lambda bench, folder, end=end: motion(bench, folder, end),
-                            is_generated=is_generated, payload=payload)
-                    for _ in range(options.runs)]
-            print(title, is_generated, payload, runs, flush=True)
+        for make, payload in COLUMNS:
+            runs = [measure(options, partial(motion, end=end, later=LATER * run), make, payload)
+                    for run in range(options.runs)]
+            print(title, make.__name__, payload, runs, flush=True)
             cells.append(f'{max(run.peak for run in runs):.0%} '
                          f'({statistics.median(run.before for run in runs):.0%} before)')
         lines.append(f'| {title} | ' + ' | '.join(cells) + ' |')
@@ -336,7 +356,7 @@ def tracking(options: argparse.Namespace) -> str:
     lines = ['| payload | generated, mrad | Python session without ROS, mrad | ratio |',
              '|---|---:|---:|---:|']
     for payload in (0.0, PAYLOAD):
-        real = measure(options, track, is_generated=True, payload=payload)
+        real = measure(options, track, TrackingBench, payload)
         study = track_in_process(options, payload)
         lines.append(f'| {f"{payload:g} kg unknown" if payload else "none"} | {1e3 * real:.2f} '
                      f'| {1e3 * study:.2f} | {real / study:.3f} |')

@@ -13,11 +13,7 @@ from robot_dynamics.control.feedback.protocol import HardwareGravityController
 from robot_dynamics.control.session.session import ControlSession
 from robot_dynamics.errors import ParameterError
 from robot_dynamics.files import write_files
-from robot_dynamics.real_time.constants import (
-    c_number,
-    constants_files,
-    session_constants,
-)
+from robot_dynamics.real_time.constants import constants_files, session_constants
 from robot_dynamics.real_time.kernels import write_robot
 from robot_dynamics.real_time.laws import LAWS
 
@@ -100,9 +96,8 @@ def _words(name: str, session: ControlSession) -> dict[str, str]:
 
 
 def _names(session: ControlSession) -> str:
-    """Header of the plugin with the names of joints and parameters, and the prior of these."""
+    """Header of the plugin with the names of joints and parameters."""
     law, robot = _law(session), session.robot
-    estimates = list(getattr(law, 'estimate_names', ()))
 
     def texts(name: str, values: Sequence[str]) -> str:
         lines = ',\n  '.join(map(json.dumps, values))
@@ -110,14 +105,12 @@ def _names(session: ControlSession) -> str:
 
     lines = ['// SPDX-License-Identifier: Apache-2.0', '//',
              '// Names of the arm, of its joints and of its parameters.', '#pragma once', '',
-             f'#define RD_ESTIMATES {len(estimates)}', '', 'namespace RD_PACKAGE', '{',
+             'namespace RD_PACKAGE', '{',
              f'constexpr const char * rd_robot_name = {json.dumps(robot.name)};',
              f'constexpr const char * rd_base_name = {json.dumps(robot.base_name)};',
              texts('rd_joint_names', robot.joint_names)]
-    if estimates:
-        prior = ',\n  '.join(map(c_number, law.adaptation.prior.tolist()))
-        lines += [texts('rd_estimate_names', estimates),
-                  f'constexpr double rd_prior[] = {{\n  {prior}}};']
+    if estimates := getattr(law, 'estimate_names', ()):
+        lines.append(texts('rd_estimate_names', estimates))
     return '\n'.join([*lines, '}  // namespace RD_PACKAGE', ''])
 
 

@@ -7,48 +7,49 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 import yaml
 
 from robot_dynamics import Robot
-from robot_dynamics.control import ControlSession, PDGravityController, SessionSettings
+from robot_dynamics.control import AdaptiveController, ControlSession, SessionSettings
 from robot_dynamics.real_time.generate import write_package
+from robot_dynamics.real_time.laws import LAWS
 from test.real_time.compiling import STRICT, compile_c
 
 STUBS = Path(__file__).parent / 'stubs'
 NAME = 'my_arm_controller'
 
 
-def compile_plugin(folder, target, *more):
-    compiler = shutil.which('c++') or pytest.skip('no C++ compiler')
-    done = subprocess.run([
-        compiler, '-std=c++17', '-Wall', '-Wextra', '-Werror', f'-DRD_PACKAGE={NAME}',
-        f'-I{STUBS}', f'-I{folder / "include" / NAME}', f'-I{folder / "src"}', *more,
-        '-o', str(target)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return target
+ROBOT = Robot.from_urdf('arm7')
+#: Estimates with a last link that is a tenth heavier.
+HEAVIER = AdaptiveController(ROBOT).adaptation.prior.copy()
+HEAVIER[60:70] *= 1.1
 
 
-@pytest.fixture(scope='module')
-def package(tmp_path_factory):
+def make_law(name):
+    return LAWS[name].kind(ROBOT, period=0.002)
+
+
+#: One law that learns nothing and one that learns, each with the functions of one release.
+@pytest.fixture(scope='module', params=[('pd_gravity', 'HUMBLE'), ('adaptive', 'KILTED')],
+                ids=lambda each: each[0])
+def package(request, tmp_path_factory):
+    """Folder of a package, its law, and the release to compile it for."""
+    law, release = request.param
     folder = tmp_path_factory.mktemp('package')
-    robot = Robot.from_urdf('arm7')
-    write_package(folder, NAME, ControlSession(
-        robot, PDGravityController(robot, period=0.002), SessionSettings(period=0.002)))
-    return folder
-
-
-@pytest.mark.parametrize('release', ['HUMBLE', 'KILTED'])
-def test_the_plugin_compiles_without_a_warning(package, tmp_path, release):
-    compile_plugin(package, tmp_path / 'plugin.o', '-c', f'-DSTUB_{release}',
-                   str(package / 'src' / 'plugin.cpp'))
+    write_package(folder, NAME, ControlSession(ROBOT, make_law(law),
+                                               SessionSettings(period=0.002)))
+    return folder, law, release
 
 
 def test_the_files_of_the_package_agree(package):
+    package, law, _ = package
     assert 'project(my_arm_controller C CXX)' in (package / 'CMakeLists.txt').read_text()
     assert ET.parse(package / 'package.xml').findtext('name') == NAME
     plugin = ET.parse(package / 'plugin.xml').getroot()
     assert plugin.get('path') == NAME
+    assert law in plugin.findtext('class/description')
     assert plugin[0].get('type') == f'{NAME}::ControllerPlugin'
     parameters = yaml.safe_load((package / 'controllers.yaml').read_text())
     manager = parameters['controller_manager']['ros__parameters']
@@ -59,19 +60,30 @@ def test_the_files_of_the_package_agree(package):
         ).replace('maintainers@example.com', '')]
 
 
-@pytest.fixture(scope='module', params=['HUMBLE', 'KILTED'])
-def cycle(request, package, tmp_path_factory):
+@pytest.fixture(scope='module')
+def cycle(package, tmp_path_factory):
     """What the plugin did with a simulated arm, see ``stubs/cycle.cpp``, by name."""
+    package, law, release = package
     folder = tmp_path_factory.mktemp('cycle')
-    core = [compile_c(folder / f'{source.stem}.o', source, options=(*STRICT, '-O1', '-c', '-I',
+    core = [compile_c(folder / f'{source.stem}.o', source, options=(*STRICT, '-O0', '-c', '-I',
                                                                     package / 'include' / NAME))
             for source in sorted((package / 'src').glob('*.c'))]
-    program = compile_plugin(package, folder / 'cycle', '-O1', '-pthread',
-                             '-fsanitize=address,undefined', f'-DSTUB_{request.param}',
-                             str(STUBS / 'cycle.cpp'), *map(str, core))
-    done = subprocess.run([program], capture_output=True, text=True, timeout=300)
+    compiler = shutil.which('c++') or pytest.skip('no C++ compiler')
+    done = subprocess.run([
+        compiler, '-std=c++17', '-O0', '-Wall', '-Wextra', '-Werror', '-pthread',
+        '-fsanitize=address', '-lubsan', f'-DRD_PACKAGE={NAME}', f'-DSTUB_{release}', f'-I{STUBS}',
+        f'-I{package / "include" / NAME}', f'-I{package / "src"}', STUBS / 'cycle.cpp', *core,
+        '-o', folder / 'cycle'], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return dict(line.split(' ', 1) for line in done.stdout.splitlines())
+    source, sink = folder / 'before.yaml', folder / 'after.yaml'
+    if law == 'adaptive':
+        heavier = make_law(law)
+        heavier.adaptation.move_to(HEAVIER)
+        heavier.save(source)
+    done = subprocess.run([folder / 'cycle', source if law == 'adaptive' else '', sink],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return {**dict(line.split(' ', 1) for line in done.stdout.splitlines()), 'saved': sink}
 
 
 def test_it_is_configured_for_its_rate_only(cycle):
@@ -113,3 +125,17 @@ def test_a_manager_that_ends_gives_time_to_come_to_rest(cycle):
     assert float(cycle['speed_before_end']) > 0.2
     assert float(cycle['speed_after_end']) < 0.02
     assert cycle['last_mode'] == 'stopped'
+
+
+def test_estimates_go_from_file_to_file(cycle):
+    if 'names' not in cycle:
+        assert not cycle['saved'].exists()
+        return
+    law = make_law('adaptive')
+    assert tuple(json.loads(cycle['names'])) == law.estimate_names
+    law.restore(cycle['saved'])
+    published = np.array([float(each) for each in cycle['estimates'].split()])
+    # It started from the heavier link and learnt, also for some ms after it was published last.
+    assert 0.0 < np.abs(law.estimate - HEAVIER).max()
+    assert np.abs(law.estimate - published).max() < 1e-3
+    assert law.estimate[60] == pytest.approx(HEAVIER[60], rel=0.02)

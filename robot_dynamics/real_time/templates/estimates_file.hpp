@@ -21,11 +21,16 @@ namespace RD_PACKAGE
 {
 using Estimates = std::array<double, RD_ESTIMATES>;
 
-// Start from the estimates of a file of this arm, this law and this model. Returns why that is not
-// possible, empty where it is.
-inline std::string restore_estimates(const std::string & path, rd_controller & core)
+// Start from the estimates of a file of this arm, this law and this model, from the model where the
+// path is empty, or the file does not exist and is not needed. Returns why that is not possible,
+// empty where it is.
+inline std::string restore_estimates(
+  const std::string & path, bool is_needed, rd_controller & core)
 {
   std::ifstream file(path);
+  if (path.empty() || (!file && !is_needed)) {
+    return "";
+  }
   std::map<std::string, std::pair<double, double>> found;  // Prior and estimate by name.
   std::string robot;
   for (std::string line; std::getline(file, line); ) {
@@ -60,8 +65,7 @@ inline std::string restore_estimates(const std::string & path, rd_controller & c
     }
     values[k] = estimate;
   }
-  rd_set_estimates(&core, values.data());
-  return "";
+  return rd_law_restore(&core.law, values.data()) ? "" : "has values beyond the estimates";
 }
 
 // Write the estimates, completely or not at all. Returns why that is not possible, empty where it

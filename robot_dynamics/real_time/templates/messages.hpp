@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Messages of the controller: trajectories are read, texts and arrays written.
+// What the threads of the plugin exchange, and messages: trajectories are read, texts and arrays
+// written.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +9,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <realtime_tools/realtime_publisher.hpp>
+#include <sensor_msgs/msg/joint_state.hpp>
 #include <std_msgs/msg/float64_multi_array.hpp>
 #include <std_msgs/msg/string.hpp>
 #include <trajectory_msgs/msg/joint_trajectory.hpp>
@@ -27,6 +32,27 @@ struct Reference
   long number = 0;         // Counts references, from 1 on.
   std::int64_t stamp = 0;  // Start, ns; 0 for now.
   std::vector<double> t, q, v, a;
+};
+
+// What update() reports to the other threads.
+struct Status
+{
+  rd_mode mode = RD_STOPPED;
+  rd_finding reason = {RD_NO_STATE, -1, 0.0, 0.0};
+  long reference = 0;  // Number of the last reference, and what became of it.
+  rd_refusal refusal = RD_FOLLOWED;
+  int joint = -1;
+  double value = 0.0;
+  long requests = 0;  // Number of requests that were answered, and whether the last was granted.
+  bool is_granted = false;
+};
+
+// A message that is filled in the cycle and sent by another thread.
+template <class Message>
+struct Topic
+{
+  Message message;
+  std::unique_ptr<realtime_tools::RealtimePublisher<Message>> publisher;
 };
 
 // Read a trajectory; returns why that is not possible, empty where it is.
@@ -81,6 +107,11 @@ inline std::string text_of(const char * cause, int joint, double value)
   return text;
 }
 
+inline std::string text_of(const rd_finding & finding)
+{
+  return text_of(rd_cause_text[finding.cause], finding.joint, finding.value);
+}
+
 // Text of JSON.
 inline std::string quoted(const std::string & text)
 {
@@ -92,6 +123,16 @@ inline std::string quoted(const std::string & text)
   return result + '"';
 }
 
+// What became of a reference, in JSON, as a message.
+inline std_msgs::msg::String reference_status(
+  std::int64_t stamp, bool is_accepted, const std::string & text)
+{
+  std_msgs::msg::String message;
+  message.data = std::string("{\"accepted\": ") + (is_accepted ? "true" : "false") +
+    ", \"stamp\": " + std::to_string(stamp) + ", \"text\": " + quoted(text) + "}";
+  return message;
+}
+
 // JSON list of texts, as a message.
 inline std_msgs::msg::String json_array(const char * const * texts, std::size_t count)
 {
@@ -100,6 +141,19 @@ inline std_msgs::msg::String json_array(const char * const * texts, std::size_t 
     message.data += (k == 0 ? "[" : ", ") + quoted(texts[k]);
   }
   message.data += "]";
+  return message;
+}
+
+// Message of all joints with some fields. RViz needs the frame to draw efforts.
+inline sensor_msgs::msg::JointState joint_message(
+  std::initializer_list<std::vector<double> sensor_msgs::msg::JointState::*> fields)
+{
+  sensor_msgs::msg::JointState message;
+  message.name.assign(rd_joint_names, rd_joint_names + RD_N);
+  message.header.frame_id = rd_base_name;
+  for (const auto field : fields) {
+    (message.*field).resize(RD_N);
+  }
   return message;
 }
 

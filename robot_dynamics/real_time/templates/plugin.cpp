@@ -25,12 +25,9 @@
 #include <rclcpp/rclcpp.hpp>
 #include <rclcpp_lifecycle/state.hpp>
 #include <realtime_tools/realtime_buffer.hpp>
-#include <realtime_tools/realtime_publisher.hpp>
-#include <sensor_msgs/msg/joint_state.hpp>
 #include <std_msgs/msg/string.hpp>
 #include <std_srvs/srv/trigger.hpp>
 
-#include "constants.h"
 #include "controller.h"
 #include "estimates_file.hpp"
 #include "messages.hpp"
@@ -63,28 +60,7 @@ constexpr double LONGEST_ANSWER = 0.2, LONGEST_STOP = 1.0, LONGEST_WIND_DOWN = 0
 // Speed below which an arm is at rest. rad/s or m/s.
 constexpr double AT_REST = 0.01;
 
-// A message that is filled in the cycle and sent by another thread.
-template <class Message>
-struct Topic
-{
-  Message message;
-  std::unique_ptr<realtime_tools::RealtimePublisher<Message>> publisher;
-};
-
 enum class Request { None, Stop, Resume };
-
-// What update() reports to the other threads.
-struct Status
-{
-  rd_mode mode = RD_STOPPED;
-  rd_finding reason = {RD_NO_STATE, -1, 0.0, 0.0};
-  long reference = 0;  // Number of the last reference, and what became of it.
-  rd_refusal refusal = RD_FOLLOWED;
-  int joint = -1;
-  double value = 0.0;
-  long requests = 0;  // Number of requests that were answered, and whether the last was granted.
-  bool is_granted = false;
-};
 
 class ControllerPlugin : public controller_interface::ControllerInterface
 {
@@ -131,14 +107,10 @@ public:
     }
 #if RD_ESTIMATES > 0
     const std::string source = node->get_parameter("estimates.restore_from").as_string();
-    // A file that is saved to as well does not exist before the first run.
-    const bool is_first = source == node->get_parameter("estimates.save_to").as_string() &&
-      !std::ifstream(source);
-    if (!source.empty() && !is_first) {
-      const std::string problem = restore_estimates(source, core_);
-      if (!problem.empty()) {
-        return fail(source + " " + problem);
-      }
+    const bool is_needed = source != node->get_parameter("estimates.save_to").as_string();
+    const std::string problem = restore_estimates(source, is_needed, core_);
+    if (!problem.empty()) {
+      return fail(source + " " + problem);
     }
 #endif
     open_endpoints();
@@ -148,27 +120,28 @@ public:
   CallbackReturn on_activate(const State &) override
   {
     const std::lock_guard<std::mutex> guard(core_mutex_);
+    cycle_thread_ = std::this_thread::get_id();
     const rclcpp::Time now = get_node()->now();
     origin_ = now.nanoseconds();
     // References and requests from before belong to another time.
-    const auto & reference = *reference_.readFromRT();
-    latest_.reference = reference ? reference->number : 0;
+    if (const auto & reference = *reference_.readFromRT()) {
+      latest_.reference = reference->number;
+    }
     request_ = Request::None;
     rd_reactivate(&core_);
     // Efforts of a controller that was active before act until now.
+    double acting = 0.0;
     for (std::size_t i = 0; i < RD_N; ++i) {
       tau_[i] = value_of(command_interfaces_[i], 0);
+      acting += std::abs(tau_[i]);
     }
-    if (std::all_of(tau_.begin(), tau_.end(), [](double x) {return std::isfinite(x);}) &&
-      std::any_of(tau_.begin(), tau_.end(), [](double x) {return x != 0.0;}))
-    {
+    if (std::isfinite(acting) && acting > 0.0) {
       rd_take_over(&core_, tau_.data());
     }
     // The first command is there before the hardware writes: no old effort acts for a cycle.
     answer_state(now);
     if (core_.mode == RD_WAITING) {
-      const rd_finding & why = core_.reason;
-      return fail("not activated: " + text_of(rd_cause_text[why.cause], why.joint, why.value));
+      return fail("not activated: " + text_of(core_.reason));
     }
     return CallbackReturn::SUCCESS;
   }
@@ -184,31 +157,22 @@ public:
     if (rd_stop(&core_, tau_.data())) {
       write_command();
     }
-    share_status();
+    share_status(std::unique_lock<std::mutex>(status_mutex_));
     return CallbackReturn::SUCCESS;
   }
 
   CallbackReturn on_cleanup(const State &) override
   {
-    if (!timer_) {
-      return CallbackReturn::SUCCESS;  // It was not configured.
+    if (!endpoints_.empty()) {  // It was configured.
+      report();
+      endpoints_.clear();
+      for (auto * topic : {&error_, &command_sent_}) {topic->publisher.reset();}
+      for (auto * topic : {&timing_, &estimate_}) {topic->publisher.reset();}
     }
-    report();
-    timer_.reset();
-    subscription_.reset();
-    stop_.reset();
-    resume_.reset();
-    error_.publisher.reset();
-    command_sent_.publisher.reset();
-    timing_.publisher.reset();
-    estimate_.publisher.reset();
     return CallbackReturn::SUCCESS;
   }
 
-  CallbackReturn on_shutdown(const State & state) override
-  {
-    return on_cleanup(state);
-  }
+  CallbackReturn on_shutdown(const State & state) override {return on_cleanup(state);}
 
   // An error makes the controller manager deactivate this controller: the hardware stops the arm.
   return_type update(const rclcpp::Time & time, const rclcpp::Duration &) override
@@ -218,13 +182,12 @@ public:
       return return_type::OK;  // Another thread brings the arm to rest.
     }
     const Clock::time_point begin = Clock::now();
-    cycle_thread_ = std::this_thread::get_id();
     core_.adapt_enabled = adapt_;
     answer_request();
     answer_reference();
     answer_state(time);
     const double latency = (get_node()->now() - time).seconds();
-    share_status();
+    share_status({status_mutex_, std::try_to_lock});
     if (telemetry_cycles_ > 0) {
       publish_telemetry(time);
       auto & timing = timing_.message.data;
@@ -245,12 +208,10 @@ private:
     if (request == Request::None) {
       return;
     }
-    latest_.is_granted = true;
     if (request == Request::Stop) {
       rd_halt(&core_);
-    } else {
-      latest_.is_granted = rd_resume(&core_) != 0;
     }
+    latest_.is_granted = request == Request::Stop || rd_resume(&core_) != 0;
     ++latest_.requests;
   }
 
@@ -302,29 +263,27 @@ private:
   // Stop the arm and change to the safe effort, while the hardware goes on in another thread.
   void come_to_rest()
   {
-    rd_halt(&core_);
     const auto is_fast = [](double v) {return std::abs(v) > AT_REST;};
-    for (double left = LONGEST_STOP; left > 0.0; left -= RD_PERIOD) {
+    rd_halt(&core_);
+    bool moves = true;
+    for (double t = 0.0; moves && t < LONGEST_STOP; t += RD_PERIOD) {
       answer_state(get_node()->now());
-      if (std::none_of(core_.monitor.v, core_.monitor.v + RD_N, is_fast)) {
-        break;
-      }
+      moves = std::any_of(core_.monitor.v, core_.monitor.v + RD_N, is_fast);
       std::this_thread::sleep_for(Seconds(RD_PERIOD));
     }
-    for (double left = LONGEST_WIND_DOWN; left > 0.0; left -= RD_PERIOD) {
-      if (!rd_wind_down(&core_, RD_PERIOD, tau_.data())) {
-        break;
-      }
+    for (double t = 0.0;
+      t < LONGEST_WIND_DOWN && rd_wind_down(&core_, RD_PERIOD, tau_.data()); t += RD_PERIOD)
+    {
       write_command();
       std::this_thread::sleep_for(Seconds(RD_PERIOD));
     }
   }
 
-  void share_status()
+  // Pass the status on, with the guard of status_mutex_, or later where another thread has it.
+  void share_status(const std::unique_lock<std::mutex> & guard)
   {
     latest_.mode = core_.mode;
     latest_.reason = core_.reason;
-    const std::unique_lock<std::mutex> guard(status_mutex_, std::try_to_lock);
     if (guard.owns_lock()) {
       shared_ = latest_;
     }
@@ -352,7 +311,7 @@ private:
     }
 #if RD_ESTIMATES > 0
     if (is_turn(3)) {
-      rd_get_estimates(&core_, estimate_.message.data.data());
+      std::copy_n(core_.law.parameters, RD_ESTIMATES, estimate_.message.data.begin());
       send(*estimate_.publisher, estimate_.message, 0);
     }
 #endif
@@ -370,9 +329,7 @@ private:
   {
     InterfaceConfiguration wanted{interface_configuration_type::INDIVIDUAL, {}};
     for (const auto & kind : kinds) {
-      for (const auto & joint : joints_) {
-        wanted.names.push_back(joint + "/" + kind);
-      }
+      for (const auto & joint : joints_) {wanted.names.push_back(joint + "/" + kind);}
     }
     return wanted;
   }
@@ -396,35 +353,32 @@ private:
     const auto node = get_node();
     const double rate = node->get_parameter("telemetry_rate").as_double();
     telemetry_cycles_ = rate > 0.0 ? std::max(1L, std::lround(1.0 / (RD_PERIOD * rate))) : 0;
-    JointState message;
-    message.name.assign(rd_joint_names, rd_joint_names + RD_N);
-    JointState error = message;
-    error.position.resize(RD_N);
-    error.velocity.resize(RD_N);
-    open(error_, "~/tracking_error", error);
-    message.effort.resize(RD_N);
-    message.header.frame_id = rd_base_name;
-    open(command_sent_, "~/command", message);
+    open(error_, "~/tracking_error", joint_message({&JointState::position, &JointState::velocity}));
+    open(command_sent_, "~/command", joint_message({&JointState::effort}));
     open(timing_, "~/timing", array_message("timing", 4));
     const rclcpp::QoS latched = rclcpp::QoS(1).reliable().transient_local();
-#if RD_ESTIMATES > 0
-    open(estimate_, "~/parameter_estimate", array_message("parameter", RD_ESTIMATES));
-    names_ = node->create_publisher<String>("~/parameter_names", latched);
-    names_->publish(json_array(rd_estimate_names, RD_ESTIMATES));
-#endif
     mode_ = node->create_publisher<String>("~/mode", latched);
     reference_status_ = node->create_publisher<String>("~/reference_status", latched);
-    subscription_ = node->create_subscription<JointTrajectory>(
+#if RD_ESTIMATES > 0
+    open(estimate_, "~/parameter_estimate", array_message("parameter", RD_ESTIMATES));
+    const auto names = node->create_publisher<String>("~/parameter_names", latched);
+    names->publish(json_array(rd_estimate_names, RD_ESTIMATES));
+    endpoints_.push_back(names);
+#endif
+    endpoints_.push_back(node->create_subscription<JointTrajectory>(
       node->get_parameter("reference_topic").as_string(), rclcpp::QoS(1).reliable(),
-      [this](const JointTrajectory & trajectory) {on_reference(trajectory);});
-    using Asked = const std::shared_ptr<Trigger::Request>;
-    using Answer = const std::shared_ptr<Trigger::Response>;
-    stop_ = node->create_service<Trigger>(
-      "~/stop", [this](Asked, Answer answer) {ask(Request::Stop, *answer);});
-    resume_ = node->create_service<Trigger>(
-      "~/resume", [this](Asked, Answer answer) {ask(Request::Resume, *answer);});
+      [this](const JointTrajectory & trajectory) {on_reference(trajectory);}));
+    for (const auto & [name, request] :
+      {std::make_pair("~/stop", Request::Stop), std::make_pair("~/resume", Request::Resume)})
+    {
+      endpoints_.push_back(node->create_service<Trigger>(
+        name, [this, request = request](
+          const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> answer)
+        {ask(request, *answer);}));
+    }
     reported_.mode = RD_MODES;  // Report the first mode.
-    timer_ = node->create_wall_timer(Seconds(REPORT_PERIOD), [this] {report();});
+    endpoints_.push_back(
+      node->create_wall_timer(Seconds(REPORT_PERIOD), [this] {report();}));
   }
 
   void on_reference(const JointTrajectory & message)
@@ -432,7 +386,10 @@ private:
     const std::lock_guard<std::mutex> guard(report_mutex_);
     auto reference = std::make_shared<Reference>();
     reference->stamp = rclcpp::Time(message.header.stamp).nanoseconds();
-    const std::string refusal = read_trajectory(message, joints_, *reference);
+    std::string refusal = read_trajectory(message, joints_, *reference);
+    if (status().mode == RD_STOPPED) {
+      refusal = "this controller does not command the arm";
+    }
     if (!refusal.empty()) {
       report_reference(reference->stamp, false, refusal);
       return;
@@ -456,9 +413,8 @@ private:
       }
     }
     response.success = now.requests != before && now.is_granted;
-    response.message = now.requests == before
-      ? "this controller does not command the arm"
-      : std::string(rd_mode_text[now.mode]) + ": " + rd_cause_text[now.reason.cause];
+    response.message = now.requests == before ? "this controller does not command the arm"
+      : std::string(rd_mode_text[now.mode]) + ": " + text_of(now.reason);
   }
 
   Status status()
@@ -478,8 +434,7 @@ private:
       String message;
       message.data = rd_mode_text[now.mode];
       mode_->publish(message);
-      const std::string text = message.data + ": " +
-        text_of(rd_cause_text[now.reason.cause], now.reason.joint, now.reason.value);
+      const std::string text = message.data + ": " + text_of(now.reason);
       if (now.mode == RD_SAFE) {
         RCLCPP_ERROR(node->get_logger(), "%s", text.c_str());
       } else {
@@ -491,7 +446,7 @@ private:
         Estimates estimates;
         {
           const std::lock_guard<std::mutex> core_guard(core_mutex_);
-          rd_get_estimates(&core_, estimates.data());
+          std::copy_n(core_.law.estimate, RD_ESTIMATES, estimates.begin());
         }
         const std::string problem = save_estimates(path, estimates);
         RCLCPP_INFO(node->get_logger(), "%s: estimates %s", path.c_str(),
@@ -510,10 +465,7 @@ private:
 
   void report_reference(std::int64_t stamp, bool is_accepted, const std::string & text)
   {
-    String message;
-    message.data = std::string("{\"accepted\": ") + (is_accepted ? "true" : "false") +
-      ", \"stamp\": " + std::to_string(stamp) + ", \"text\": " + quoted(text) + "}";
-    reference_status_->publish(message);
+    reference_status_->publish(reference_status(stamp, is_accepted, text));
     if (!is_accepted) {
       RCLCPP_WARN_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), 2000,
         "trajectory rejected: %s", text.c_str());
@@ -540,10 +492,8 @@ private:
   long telemetry_cycles_ = 0, cycle_ = 0;
   Topic<JointState> error_, command_sent_;
   Topic<Float64MultiArray> timing_, estimate_;
-  rclcpp::Publisher<String>::SharedPtr mode_, names_, reference_status_;
-  rclcpp::Subscription<JointTrajectory>::SharedPtr subscription_;
-  rclcpp::Service<Trigger>::SharedPtr stop_, resume_;
-  rclcpp::TimerBase::SharedPtr timer_;
+  rclcpp::Publisher<String>::SharedPtr mode_, reference_status_;
+  std::vector<std::shared_ptr<void>> endpoints_;  // All others.
 };
 }  // namespace RD_PACKAGE
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the plugin with a simulated arm and prints what it did, a line "name value" each.
+// Runs the plugin with a simulated arm and prints what it did, a line "name value" each. The
+// arguments are the files of estimates to start from and to save to.
 #include "plugin.cpp"
 
 #include <cstdio>
@@ -131,7 +132,7 @@ struct Bench
 };
 }  // namespace
 
-int main()
+int main(int, char ** arguments)
 {
   static Bench bench;
   auto & plugin = bench.plugin;
@@ -139,6 +140,8 @@ int main()
   std::reverse(names.begin(), names.end());
   plugin.update_rate = 100;
   plugin.on_init();
+  bench.node.parameters["estimates.restore_from"] = {std::string(arguments[1])};
+  bench.node.parameters["estimates.save_to"] = {std::string(arguments[2])};
   std::printf("wrong_rate %d\n", plugin.on_configure(STATE) == CallbackReturn::FAILURE);
   plugin.update_rate = static_cast<unsigned>(std::lround(1.0 / RD_PERIOD));
   std::printf("configured %d\n", plugin.on_configure(STATE) == CallbackReturn::SUCCESS);
@@ -203,6 +206,14 @@ int main()
   }
   end.join();
   std::printf("speed_after_end %.4f\n", bench.arm.speed());
+#if RD_ESTIMATES > 0
+  const auto & estimates =
+    bench.node.find<rclcpp::Publisher<std_msgs::msg::Float64MultiArray>>("~/parameter_estimate");
+  bench.print_text("names", "~/parameter_names");
+  std::printf("estimates");
+  for (const double each : estimates.last.data) {std::printf(" %.17g", each);}
+  std::printf("\n");
+#endif
   plugin.on_cleanup(STATE);
   bench.print_text("last_mode", "~/mode");
 }
