@@ -273,6 +273,9 @@ class Motion(NamedTuple):
 class Bench:
     """The processes of one run under a controller, and what joint states show."""
 
+    #: Motion of the reference node, or none.
+    reference = 'fourier'
+
     def __init__(self, options: argparse.Namespace, folder: Path, *, brakes: bool,
                  controller: str = CONTROLLER, payload: float = PAYLOAD):
         self.processes = Processes(child_environment(), options.priority)
@@ -313,7 +316,7 @@ class Bench:
         return self.processes.start(
             sys.executable, '-m', 'robot_dynamics.bringup.cli', 'up', '--hardware',
             str(settings(self._options, self._folder)), '--robot', 'arm7', '--controller',
-            self.controller.removesuffix('_controller'), '--reference', 'fourier')
+            self.controller.removesuffix('_controller'), '--reference', self.reference)
 
     def listen(self, kind: type, topic: str, callback: Callable[[bytes, float], None]) -> None:
         """Let `wait` pass on the serialised messages of a topic, and when they were sent, s."""

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed of an arm when what controls it ends: a generated controller and the Python node.
 
+    python -m benchmark.real_time_stops --generate FOLDER [--law adaptive] [--rate 1000]
     python -m benchmark.real_time_stops --plugin CLASS --controller TYPE [--law adaptive]
-        [--runs 3] [--rate 1000] [--priority 50] [--write]
+        [--rate 1000] [--runs 3] [--priority 50] [--write]
 
 The arm and its hardware are those of `benchmark/driver_stops.py`, with brakes that close 20 ms
 after its efforts end. Behind the real controller manager it is controlled by a generated
-controller of type TYPE, which has to be on the ROS paths, or by the Python node of the same law.
-Each is ended while the arm follows a reference, with and without an unknown payload.
+controller of type TYPE or by the Python node of the same law. Each is ended while the arm follows
+a reference, with and without an unknown payload. The first command writes the package of the
+generated controller, to be built with colcon before the second one.
 
 The hardware writes each of its steps into the file of its parameter `log`, as doubles: time, s,
 whether efforts act, then position, velocity and effort of the joints. Where it ends with its
@@ -62,12 +64,13 @@ from benchmark.driver_stops import (
 )
 from benchmark.sections import DOCS, write_section
 from robot_dynamics.control import ControlSession, SessionSettings
-from robot_dynamics.control.motion.trajectory_points import TrajectoryPoint, sample_points
+from robot_dynamics.control.motion.trajectory_points import sample_points
 from robot_dynamics.control.session.modes import Mode
 from robot_dynamics.model.robot import Robot
 from robot_dynamics.nodes.reference import TABLE, make_motion
 from robot_dynamics.nodes.ros import qos
 from robot_dynamics.nodes.ros.messages import trajectory_message, write_stamp
+from robot_dynamics.real_time.generate import write_package
 from robot_dynamics.real_time.laws import LAWS
 
 STOPS, TRACKING = 'stops', 'tracking'
@@ -79,10 +82,40 @@ WATCHED, STALL = 3.0, 0.2
 LATER = 1.7
 #: Time from a trajectory to its start, and the part of it whose errors count. s.
 LEAD, FIRST, LAST = 0.1, 8.0, 28.0
+#: Parameters of the node of the reference.
+VALUES = {row.name: row.default for row in TABLE}
 
 
-class RealTimeBench(Bench):
-    """The processes of one run under a generated controller."""
+class NodeBench(Bench):
+    """The processes of one run under the Python node, with a reference from this process.
+
+    The node of the reference has no real-time priority: a busy machine would delay it.
+    """
+
+    reference = 'none'
+
+    def __init__(self, *arguments: Any, **keywords: Any):
+        super().__init__(*arguments, **keywords)
+        self._motion = make_motion(Robot.from_urdf('arm7'), VALUES, np.array(POSE))
+        self._chunks = self.node.create_publisher(
+            JointTrajectory, f'{self.controller}/reference', qos.command())
+        self.start = 0.0
+        self.stream = self.node.create_timer(VALUES['chunk_period'], self._send_chunk)
+
+    def _send_chunk(self) -> None:
+        """Send the next part of the motion, from when the arm follows on."""
+        if self.mode != 'tracking':
+            return
+        self.start = self.start or time.time() + LEAD
+        elapsed = max(0.0, time.time() - self.start)
+        message = trajectory_message(NAMES, sample_points(
+            self._motion, elapsed, VALUES['horizon'], VALUES['point_period']))
+        write_stamp(message.header.stamp, round(1e9 * (self.start + elapsed)))
+        self._chunks.publish(message)
+
+
+class RealTimeBench(NodeBench):
+    """The same under a generated controller: nothing else runs beside the controller manager."""
 
     def start_driver(self) -> Any:
         """Start the controller manager with the generated controller."""
@@ -102,10 +135,8 @@ class RealTimeBench(Bench):
         return first
 
     def start_launch(self) -> Any:
-        """Start the reference, which is all that runs beside the controller manager."""
-        return self.processes.start(
-            sys.executable, '-m', 'robot_dynamics.nodes.reference', '--ros-args',
-            '-p', 'robot:=arm7', '-p', f'controllers:=[{GENERATED}]')
+        """Start nothing beside the controller manager."""
+        return self.manager
 
     def begin(self) -> None:
         """Activate the controller: it holds the arm, and follows when the arm obeys."""
@@ -125,16 +156,18 @@ def manager_of(bench: Bench) -> list[int]:
     return [bench.manager.pid, *descendants(bench.manager.pid)]
 
 
-def kill_others(bench: Bench) -> None:
-    """Kill every process but the controller manager."""
+def kill_others(bench: NodeBench) -> None:
+    """Kill every process but the controller manager; the reference ends, too."""
+    bench.stream.cancel()
     kept = manager_of(bench)
     for pid in processes_of(bench):
         if pid not in kept:
             send(pid, signal.SIGKILL)
 
 
-def interrupt(bench: Bench) -> None:
-    """Press Ctrl-C in the terminal of all processes."""
+def interrupt(bench: NodeBench) -> None:
+    """Press Ctrl-C in the terminal of all processes; the reference ends, too."""
+    bench.stream.cancel()
     for pid in processes_of(bench):
         send(pid, signal.SIGINT)
 
@@ -160,7 +193,7 @@ def deactivate(bench: Bench) -> None:
             transition=Transition(id=Transition.TRANSITION_DEACTIVATE)))
 
 
-CASES: dict[str, Callable[[Bench], None]] = {
+CASES: dict[str, Callable[[NodeBench], None]] = {
     'kill -9 of every other process': kill_others,
     'Ctrl-C of everything': interrupt,
     f'everything stalls for {STALL:g} s': stall,
@@ -208,7 +241,8 @@ class Motion(NamedTuple):
     peak: float
 
 
-def motion(bench: Bench, folder: Path, end: Callable[[Bench], None], later: float) -> Motion:
+def motion(bench: NodeBench, folder: Path, end: Callable[[NodeBench], None],
+           later: float) -> Motion:
     """What the arm does after an end of its control, some time, s, after it has begun to move."""
     bench.begin()
 
@@ -236,38 +270,18 @@ def motion(bench: Bench, folder: Path, end: Callable[[Bench], None], later: floa
     return Motion(float((speed[~after][-1] / limit).max()), float(peak))
 
 
-class TrackingBench(RealTimeBench):
-    """The same without the node of the reference, which a busy machine may delay."""
-
-    def start_launch(self) -> Any:
-        """Start nothing beside the controller manager."""
-        return self.manager
-
-
-def whole_motion() -> list[TrajectoryPoint]:
-    """Points of the motion of the reference node, from the first pose, in one trajectory."""
-    values = {row.name: row.default for row in TABLE}
-    motion = make_motion(Robot.from_urdf('arm7'), values, np.array(POSE))
-    return sample_points(motion, 0.0, LAST, values['point_period'])
-
-
-def track(bench: Bench, folder: Path) -> float:
+def track(bench: NodeBench, folder: Path) -> float:
     """Error of the position while the arm follows, root of the mean square over joints, rad."""
     errors: list[tuple[float, np.ndarray]] = []
     bench.listen(JointState, f'{bench.controller}/tracking_error',
                  lambda data, _: errors.append(read_error(data)))
-    publisher = bench.node.create_publisher(JointTrajectory, f'{bench.controller}/reference',
-                                            qos.command())
     bench.begin()
-    if not bench.wait(20.0, lambda: bench.mode == 'tracking'):
+    if not bench.wait(20.0, lambda: bench.start > 0.0):
         raise RuntimeError(f'it does not follow: {bench.mode}')
-    message = trajectory_message(NAMES, whole_motion())
-    begin = time.time() + LEAD
-    write_stamp(message.header.stamp, round(1e9 * begin))
-    publisher.publish(message)
-    if bench.wait(LAST, lambda: bench.mode != 'tracking'):
+    if bench.wait(LEAD + LAST, lambda: bench.mode != 'tracking'):
         raise RuntimeError(f'it stopped following: {bench.mode}')
-    return rms([error for stamp, error in errors if begin + FIRST < stamp < begin + LAST])
+    return rms([error for stamp, error in errors
+                if bench.start + FIRST < stamp < bench.start + LAST])
 
 
 def read_error(data: bytes) -> tuple[float, np.ndarray]:
@@ -277,16 +291,23 @@ def read_error(data: bytes) -> tuple[float, np.ndarray]:
     return stamp.sec + 1e-9 * stamp.nanosec, np.array(message.position)
 
 
+def make_session(options: argparse.Namespace) -> ControlSession:
+    """Session in Python, and the one that is generated."""
+    robot, period = Robot.from_urdf('arm7'), 1.0 / options.rate
+    return ControlSession(robot, LAWS[options.law].kind(robot, period=period),
+                          SessionSettings(period=period))
+
+
 def track_in_process(options: argparse.Namespace, payload: float) -> float:
     """Error of the position as that of `track`, of the Python session without ROS, rad."""
-    robot, period = Robot.from_urdf('arm7'), 1.0 / options.rate
+    period = 1.0 / options.rate
     with tempfile.TemporaryDirectory() as folder:
         plant_urdf('', Path(folder), brakes=True, payload=payload)
         model = mujoco.MjModel.from_xml_path(str(Path(folder) / MJCF))
     data = mujoco.MjData(model)
     data.qpos[:] = POSE
-    session = ControlSession(robot, LAWS[options.law].kind(robot, period=period),
-                             SessionSettings(period=period))
+    session = make_session(options)
+    motion = make_motion(session.robot, VALUES, np.array(POSE))
     errors, begin, cycle = [], math.inf, 0
     while cycle * period < begin + LAST:
         cycle += 1
@@ -298,7 +319,8 @@ def track_in_process(options: argparse.Namespace, payload: float) -> float:
         if session.mode is Mode.TRACKING:
             if begin == math.inf:
                 begin = t + LEAD
-                session.accept_trajectory(NAMES, whole_motion(), begin)
+                session.accept_trajectory(NAMES, sample_points(
+                    motion, 0.0, LAST, VALUES['point_period']), begin)
             if t > begin + FIRST:
                 errors.append(session.q_d - session.pose)
         elif t > 10.0:
@@ -311,10 +333,10 @@ def rms(errors: list[np.ndarray]) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any],
-            make: type[Bench], payload: float) -> Any:
+def measure(options: argparse.Namespace, act: Callable[[Any, Path], Any],
+            make: type[NodeBench], payload: float) -> Any:
     """One run; a system that does not come up on a busy machine is started again."""
-    name = f'{options.law}_controller' if make is Bench else GENERATED
+    name = f'{options.law}_controller' if make is NodeBench else GENERATED
     for attempt in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
             bench = make(options, Path(folder), brakes=True, controller=name, payload=payload)
@@ -330,13 +352,13 @@ def measure(options: argparse.Namespace, act: Callable[[Bench, Path], Any],
 
 
 #: Columns of the table of ends: controller, and the payload, kg.
-COLUMNS = [(make, payload) for make in (RealTimeBench, Bench) for payload in (0.0, PAYLOAD)]
+COLUMNS = [(make, payload) for make in (RealTimeBench, NodeBench) for payload in (0.0, PAYLOAD)]
 
 
 def stops(options: argparse.Namespace) -> str:
     """Table of the ends: largest speed of all runs, as a share of the limit of the joint."""
     lines = ['| end | ' + ' | '.join(
-        f'{"Python node" if make is Bench else "generated"}, '
+        f'{"Python node" if make is NodeBench else "generated"}, '
         + (f'{payload:g} kg unknown' if payload else 'as its model')
         for make, payload in COLUMNS) + ' |', '|---|' + '---:|' * len(COLUMNS)]
     for title, end in CASES.items():
@@ -356,7 +378,7 @@ def tracking(options: argparse.Namespace) -> str:
     lines = ['| payload | generated, mrad | Python session without ROS, mrad | ratio |',
              '|---|---:|---:|---:|']
     for payload in (0.0, PAYLOAD):
-        real = measure(options, track, TrackingBench, payload)
+        real = measure(options, track, RealTimeBench, payload)
         study = track_in_process(options, payload)
         lines.append(f'| {f"{payload:g} kg unknown" if payload else "none"} | {1e3 * real:.2f} '
                      f'| {1e3 * study:.2f} | {real / study:.3f} |')
@@ -367,8 +389,9 @@ def tracking(options: argparse.Namespace) -> str:
 def main() -> None:
     """Measure and print the tables."""
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument('--plugin', required=True, help='class of the simulated hardware')
-    parser.add_argument('--controller', required=True, help='type of the generated controller')
+    parser.add_argument('--generate', type=Path, metavar='FOLDER', help='write the package')
+    parser.add_argument('--plugin', help='class of the simulated hardware')
+    parser.add_argument('--controller', help='type of the generated controller')
     parser.add_argument('--law', choices=LAWS, default='adaptive', help='its law')
     parser.add_argument('--only', choices=(STOPS, TRACKING))
     parser.add_argument('--runs', type=int, default=3)
@@ -377,6 +400,11 @@ def main() -> None:
                         'processes, on a machine with other load; 0 for none')
     parser.add_argument('--write', action='store_true')
     options = parser.parse_args()
+    if options.generate:
+        write_package(options.generate, options.generate.name, make_session(options))
+        return
+    if not options.plugin or not options.controller:
+        parser.error('--plugin and --controller are missing')
     if options.priority:
         # What is measured must not wait for this process.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(options.priority - 1, 1)))

@@ -17,6 +17,9 @@ from robot_dynamics.real_time.generate import write_package
 from robot_dynamics.real_time.laws import LAWS
 from test.real_time.compiling import STRICT, compile_c
 
+#: Compilers take minutes on a busy machine.
+pytestmark = pytest.mark.timeout(1500)
+
 STUBS = Path(__file__).parent / 'stubs'
 NAME = 'my_arm_controller'
 
