@@ -138,7 +138,7 @@ def test_estimates_go_from_file_to_file(cycle):
     assert tuple(json.loads(cycle['names'])) == law.estimate_names
     law.restore(cycle['saved'])
     published = np.array([float(each) for each in cycle['estimates'].split()])
-    # It started from the heavier link and learnt, also for some ms after it was published last.
-    assert 0.0 < np.abs(law.estimate - HEAVIER).max()
+    # It started from the heavier link, and learnt of the lighter one of the arm, also for some ms
+    # after it was published last.
+    assert law.adaptation.prior[60] + 0.01 < law.estimate[60] < HEAVIER[60] - 0.01
     assert np.abs(law.estimate - published).max() < 1e-3
-    assert law.estimate[60] == pytest.approx(HEAVIER[60], rel=0.02)
