@@ -2,11 +2,12 @@
  *
  * Plays a recording to a controller in C at a rate, and prints the times of its update in ns.
  *
- *     timing RECORDING RATE MINUTES
+ *     timing RECORDING RATE TIMES
  *
  * The recording is of doubles: number of states, the state before which the trajectory is given,
  * its number of points, then times, positions, velocities and accelerations, then for each state
- * its time, positions, velocities and efforts. It is played from the beginning again and again.
+ * its time, positions, velocities and efforts. It is played so many times, each from the beginning;
+ * at the rate 0 without pauses.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -69,7 +70,7 @@ int main(int argc, char **argv)
     const int points = (int)numbers[2];
     const double *t = numbers + 3, *q = t + points, *v = q + points * RD_N, *a = v + points * RD_N;
     const double *rows = a + points * RD_N, rate = atof(argv[2]);
-    const long runs = (long)(atof(argv[3]) * 60.0 * rate / states) + 1, count = runs * states;
+    const long count = atol(argv[3]) * states;
     double *times = malloc(sizeof(double) * (size_t)count), tau[RD_N] = {0.0};
     const struct sched_param priority = {.sched_priority = 50};
     double worst_alone = 0.0;
@@ -91,10 +92,12 @@ int main(int argc, char **argv)
         } else if (k % states == begin) {
             rd_reference(&c, points, 0.0, t, q, v, a, NULL);
         }
-        next.tv_nsec += (long)(1e9 / rate);
-        next.tv_sec += next.tv_nsec / 1000000000L;
-        next.tv_nsec %= 1000000000L;
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        if (rate > 0.0) {
+            next.tv_nsec += (long)(1e9 / rate);
+            next.tv_sec += next.tv_nsec / 1000000000L;
+            next.tv_nsec %= 1000000000L;
+            clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        }
         const long interrupted = preemptions();
         clock_gettime(CLOCK_MONOTONIC, &from);
         rd_update(&c, row[0], row + 1, row + 1 + RD_N, row + 1 + 2 * RD_N, tau);

@@ -54,7 +54,9 @@ static void take_in(struct rd_memory *m)
 /* Begin a step: Omega + Gamma^-1 and b of the present sums. */
 static void begin_step(struct rd_memory *m)
 {
-    memcpy(m->factor, m->sums, sizeof m->factor);
+    for (int i = 0; i < RD_ESTIMATES; ++i) /* On and above the diagonal. */
+        memcpy(m->factor + i * (RD_COLUMNS + 1), m->sums + i * (RD_COLUMNS + 1),
+               sizeof *m->sums * (size_t)(RD_COLUMNS - i));
     for (int b = 0; b < RD_N_BODIES; ++b)
         for (int i = 0; i < 10; ++i)
             for (int j = i; j < 10; ++j)
