@@ -186,7 +186,8 @@ prepare_environment() {
   if [ -x "$python" ] && [ "$(cat "$stamp" 2> /dev/null)" = "$key" ]; then
     return
   fi
-  say "Setting up $folder ($("$base" --version)), once, about $(expected_seconds "$extras") s ..."
+  say "Setting up $folder ($("$base" --version)), once, about $(expected_seconds "$extras") s on an" \
+    "idle machine ..."
   [ -w "$folder" ] || { [ ! -e "$folder" ] && [ -w . ]; } \
     || die "cannot write to $PWD/$folder: run this in a clone of your own"
   is_complete "$python" || create_environment "$base" "$folder"
