@@ -56,6 +56,32 @@ def test_faults_of_arms_and_drivers(fault, law, programs):
     bench.beside.compare(programs)
 
 
+@pytest.mark.parametrize('law', laws())
+def test_starts_and_stops(law, programs):
+    bench = BesideBench('arm7', law, 500.0)
+    beside = bench.beside
+    bench.run_to_tracking()
+    run(bench, 0.8)
+    following = bench.mode
+    beside.halt()
+    run(bench, 0.02)
+    beside.resume()
+    assert bench.mode is Mode.HALTED, 'the arm was at rest too soon for the test'
+    run(bench, 1.0)
+    beside.resume()
+    assert bench.mode is following
+    run(bench, 0.5)
+    for _ in range(3):
+        beside.wind_down(0.002)
+    beside.stop()
+    run(bench, 0.02)
+    beside.reactivate()
+    beside.take_over(bench.effort)
+    run(bench, 1.5)
+    assert beside.compare(programs) == {Mode.WAITING, Mode.HOLDING, following, Mode.HALTED,
+                                        Mode.STOPPED}
+
+
 def make_session(model, law, period, *, kind=EffortKind.TORQUE, scale=None, hardware=False,
                  rate_limit=None, together=False, compare=True, **settings):
     """Session with settings as the nodes make it."""
