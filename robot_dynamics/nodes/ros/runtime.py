@@ -114,6 +114,7 @@ def started_context(domain: int | None) -> Context:
 
 def _initialise(arguments: Sequence[str], **options: Any) -> None:
     """Initialise rclpy; raises a BringupError where that is not possible."""
+    _choose_log_folder()
     try:
         with without_shared_memory():
             rclpy.init(args=arguments, **options)
@@ -121,6 +122,20 @@ def _initialise(arguments: Sequence[str], **options: Any) -> None:
         raise BringupError(f'cannot be started: {" ".join(str(error).split())}', subject='ROS 2',
                            remedy='check arguments, and RMW, domain and DDS profiles in the '
                                   'environment') from error
+
+
+def _choose_log_folder() -> None:
+    """Keep the logs of ROS 2 beside the kernels where the home directory cannot be written."""
+    if {'ROS_LOG_DIR', 'ROS_HOME'} & set(os.environ):
+        return
+    folder = Path(os.environ.get('HOME') or '/', '.ros', 'log')
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        from robot_dynamics.dynamics.kernels.cache import cache_base
+        os.environ['ROS_LOG_DIR'] = str(cache_base() / 'log')
 
 
 def _run(make_node: Callable[[StopRequest], NodeParts], args: Sequence[str],
