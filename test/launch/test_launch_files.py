@@ -314,8 +314,9 @@ def test_a_demo_that_fails_leaves_its_reason_and_a_report_and_fails_the_launch(t
     done = run_to_the_end('demo', plant=plant, output=output)
     assert done.returncode == 1
     reason = 'simulated_arm ended with status 1: parameter position_noise must be'
-    errors = [line for line in done.stderr.splitlines() if '[launch]' in line]
-    assert reason in errors[-1], done.stdout + done.stderr
+    text = done.stdout + done.stderr
+    errors = [line for line in text.splitlines() if '[ERROR] [launch]' in line]
+    assert errors and reason in errors[-1], text
     assert reason in (output / 'report.html').read_text()
 
 
