@@ -104,8 +104,9 @@ class Stack:
         self.time = np.concatenate([motion.time[outer][kept] for motion in self.motions
                                     for outer, kept in self._pieces(motion)] or [np.zeros(0)])
         if len(self.time) < 8:
-            raise RecordingError(f'is too short: {len(self.time)} equations per joint',
-                                 subject=dataset.source, remedy='record some more seconds')
+            raise RecordingError(f'is too short: {dataset.duration:.3g} s, {len(self.time)} '
+                                 'equations per joint', subject=dataset.source,
+                                 remedy='record some more seconds, and give times in s')
         self.on_stops: BoolArray = self._rows_on_stops() if like is None else like.on_stops
         self._moving = np.abs(self.speeds_of_rows()) >= velocity_threshold
         self.used: BoolArray = self._moving & ~self.on_stops if like is None else like.used

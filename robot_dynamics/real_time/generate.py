@@ -37,7 +37,7 @@ def core_files(session: ControlSession) -> dict[str, str]:
     """The C of a session and its law, by name of the file; it needs a C99 compiler and libm."""
     law, row = _law(session), LAWS[_law_name(session)]
     texts = {file: template(file) for file in SESSION_FILES}
-    texts |= {Path(file).name: template(f'laws/{file}') for file in row.files}
+    texts |= {Path(file).name: template(f'laws/{file}') for file in (row.source, *row.files)}
     texts['robot.h'], texts['robot.c'] = write_robot(
         session.robot, dict.fromkeys((*_KERNELS, *row.kernels)), getattr(law, 'link', ''))
     return texts | constants_files([*session_constants(session), *row.constants(law)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,13 @@ from robot_dynamics.real_time.constants import Constant
 
 @dataclass(frozen=True)
 class Law:
-    """A law: its class in Python, its constants, its equations, and its templates.
+    """A law: its class and source, its constants, its equations, and more templates.
 
-    One of the templates, which are below ``laws/``, is ``law_state.h``.
+    Templates are below ``laws/``; one of them is ``law_state.h``.
     """
 
     kind: type
+    source: str
     constants: Callable[[Any], list[Constant]]
     kernels: Sequence[str]
     files: Sequence[str]
@@ -227,29 +229,24 @@ def impedance_constants(law: CartesianImpedanceController) -> list[Constant]:
 
 
 _FEEDBACK = ('feedback.h', 'feedback.c', 'matrices.h', 'matrices.c')
-LAWS = {
-    'pd_gravity': Law(PDGravityController, feedback_constants, ('gravity', 'mass_matrix'),
-                      (*_FEEDBACK, 'model_based/law_state.h',
-                       'model_based/model_based.c', 'model_based/pd_gravity.c')),
-    'computed_torque': Law(ComputedTorqueController, computed_torque_constants,
-                           ('gravity', 'mass_matrix', 'inverse_dynamics'),
-                           (*_FEEDBACK, 'model_based/law_state.h',
-                            'model_based/model_based.c', 'model_based/computed_torque.c')),
-    'adaptive': Law(AdaptiveController, adaptive_constants,
-                    ('gravity', 'mass_matrix', 'regressor', 'adaptive_terms'),
-                    (*_FEEDBACK,
-                     'adaptive/law_state.h', 'adaptive/adaptive.c', 'adaptive/estimates.c',
-                     'adaptive/memory.c')),
-    'feedforward_lq': Law(FeedforwardLQController, lq_constants,
-                          ('gravity', 'mass_matrix', 'inverse_dynamics', 'effort_change'),
-                          ('matrices.h', 'matrices.c', 'feedforward_lq/law_state.h',
-                           'feedforward_lq/feedforward_lq.c', 'feedforward_lq/gain_rule.h',
-                           'feedforward_lq/gain_rule.c')),
-    'cartesian_impedance': Law(
-        CartesianImpedanceController, impedance_constants,
+#: The laws by the names of their sources, which are those of the controllers.
+LAWS = {Path(law.source).stem: law for law in (
+    Law(PDGravityController, 'model_based/pd_gravity.c', feedback_constants,
+        ('gravity', 'mass_matrix'),
+        (*_FEEDBACK, 'model_based/law_state.h', 'model_based/model_based.c')),
+    Law(ComputedTorqueController, 'model_based/computed_torque.c', computed_torque_constants,
+        ('gravity', 'mass_matrix', 'inverse_dynamics'),
+        (*_FEEDBACK, 'model_based/law_state.h', 'model_based/model_based.c')),
+    Law(AdaptiveController, 'adaptive/adaptive.c', adaptive_constants,
+        ('gravity', 'mass_matrix', 'regressor', 'adaptive_terms'),
+        (*_FEEDBACK, 'adaptive/law_state.h', 'adaptive/estimates.c', 'adaptive/memory.c')),
+    Law(FeedforwardLQController, 'feedforward_lq/feedforward_lq.c', lq_constants,
+        ('gravity', 'mass_matrix', 'inverse_dynamics', 'effort_change'),
+        ('matrices.h', 'matrices.c', 'feedforward_lq/law_state.h', 'feedforward_lq/gain_rule.h',
+         'feedforward_lq/gain_rule.c')),
+    Law(CartesianImpedanceController, 'cartesian_impedance/cartesian_impedance.c',
+        impedance_constants,
         ('gravity', 'mass_matrix', 'coriolis_effort', 'tip_pose', 'tip_jacobian', 'tip_bias'),
-        (*_FEEDBACK,
-         'cartesian_impedance/law_state.h', 'cartesian_impedance/cartesian_impedance.c',
-         'cartesian_impedance/impedance.h', 'cartesian_impedance/impedance.c',
-         'cartesian_impedance/setpoint.c')),
-}
+        (*_FEEDBACK, 'cartesian_impedance/law_state.h', 'cartesian_impedance/impedance.h',
+         'cartesian_impedance/impedance.c', 'cartesian_impedance/setpoint.c')),
+)}

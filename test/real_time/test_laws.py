@@ -81,7 +81,7 @@ def library_of(law, shim, folder):
     if key not in LIBRARIES:
         write_core(folder, texts | {'shim.c': shim})
         row = next(row for row in LAWS.values() if type(law) is row.kind)
-        names = [Path(name).name for name in row.files if name.endswith('.c')]
+        names = [Path(name).name for name in (row.source, *row.files) if name.endswith('.c')]
         # Without the address sanitizer, which has to be loaded before Python.
         options = [option.replace('address,', '') for option in STRICT]
         LIBRARIES[key] = compile_c(

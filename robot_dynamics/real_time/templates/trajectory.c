@@ -3,7 +3,7 @@
  * Trajectory buffer: the reference of an arm, made from points; see piecewise.py and trajectory.py
  * in control/motion. A motion is a row of pieces, the last of which is at rest.
  *
- * Points are read in the control cycle: some hundred take less than a tenth of a millisecond.
+ * Points are read in the control cycle.
  */
 #include "session.h"
 
