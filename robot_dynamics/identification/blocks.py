@@ -26,7 +26,7 @@ from robot_dynamics.model.robot import Robot
 #: Length of a block, s, and shortest selection, s.
 BLOCK, SHORTEST = 20.0, 180.0
 #: Largest condition number of a selection, relative to that of the whole recording.
-KEPT_CONDITION = 1.05
+KEPT_CONDITION = 1.5
 #: Width of the smooth sign of Coulomb friction, as a fraction of the RMS speed.
 _WIDTH = 0.1
 #: Relative information below which a direction counts as not determined.

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots with a floating base, identified from joint efforts and the twist of the base."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -99,3 +102,20 @@ def test_a_fixed_base_is_refused():
     with pytest.raises(ModelError, match='must have a floating base'):
         identify_floating(Robot.from_urdf(resolve_robot('rpr')), [0.0], [[0.0]], [[0.0]],
                           [[0.0]], cutoff=1.0)
+
+
+def test_the_example_of_the_document(robot, tmp_path, monkeypatch):
+    text = (Path(__file__).parents[2] / 'docs' / 'identification.md').read_text()
+    (code,) = [block for block in re.findall(r'```python\n(.*?)```', text, re.DOTALL)
+               if 'identify_floating' in block]
+    t, q, v, a = motion(robot, 10.0, base=True)
+    tau = Dynamics(robot).inverse_dynamics(q, v, a)
+    external = tau * (np.arange(robot.n) < BASE)
+    monkeypatch.chdir(tmp_path)
+    Path('drone_arm.urdf').write_text(Robot.from_urdf(resolve_robot('rpr')).to_urdf())
+    np.savez('flight.npz', time=t, q=q, twist=v[:, :BASE], effort=tau[:, BASE:],
+             external=external)
+    values = {}
+    exec(code, values)
+    # The last joint turns at 1 N m or so.
+    assert np.max(values['found'].held_out) < 0.05
