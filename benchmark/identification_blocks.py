@@ -21,6 +21,8 @@ RATE, ROBOT = 125.0, 'puma560'
 PROGRAMS, POSES, MOVE, REST = 6, 6, 1.5, 1.5
 #: Encoder noise, rad, and noise of efforts relative to their RMS.
 NOISE = 1e-5, 0.02
+#: Width of the smooth sign of dry friction, rad/s.
+WIDTH = 0.05
 #: Length of the excitation run, and of the selection, s.
 RUN = 180.0
 
@@ -63,7 +65,7 @@ def log(arm: Robot, motion: tuple[np.ndarray, ...], seed: int) -> Dataset:
 
 def efforts(arm: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Efforts with dry and viscous friction."""
-    return Dynamics(arm).inverse_dynamics(q, v, a) + 2.0 * np.tanh(v / 0.05) + 1.5 * v
+    return Dynamics(arm).inverse_dynamics(q, v, a) + 2.0 * np.tanh(v / WIDTH) + 1.5 * v
 
 
 def measure_blocks(seconds: float = 3600.0) -> list[str]:
@@ -76,13 +78,17 @@ def measure_blocks(seconds: float = 3600.0) -> list[str]:
     motion = Motion(np.arange(len(true)) / RATE, *unseen, true, RATE)
     lines = ['| log | used | condition number | error of unseen efforts | processor |',
              '|---|---|---|---|---|']
-    for name, dataset, blocks in (
-            (f'excitation run, {RUN:.0f} s', log(arm, excitation(arm, RUN, 1), 2), 'all'),
-            ('an hour of production', hour, 'all'),
-            ('the same, `blocks: best`', hour, 'best'),
-            (f'the first {RUN:.0f} s of it', hour.between(0.0, RUN / seconds), 'all')):
+    run = log(arm, excitation(arm, RUN, 1), 2)
+    given = {'friction': 'coulomb', 'coulomb_width': WIDTH}
+    for name, dataset, settings in (
+            (f'excitation run, {RUN:.0f} s', run, {}),
+            ('an hour of production', hour, {}),
+            ('the same, `blocks: best`', hour, {'blocks': 'best'}),
+            (f'the first {RUN:.0f} s of it', hour.between(0.0, RUN / seconds), {}),
+            ('excitation run, friction terms given', run, given),
+            ('the hour, `blocks: best`, friction terms given', hour, {'blocks': 'best', **given})):
         begin = time.process_time()
-        found = identify(dataset, wrong, EstimateSettings(blocks=blocks))
+        found = identify(dataset, wrong, EstimateSettings(**settings))
         spent = time.process_time() - begin
         error = np.linalg.norm(found.model.efforts(motion) - true) / np.linalg.norm(true)
         used = next((one.value for one in found.choices if one.what == 'blocks'), 'all')
