@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,7 @@ def load_described(node: Node, values: Values, stopped: StopRequest) -> Describe
     The node must not be served by an executor meanwhile. Raises a ModelError without a robot that
     can be used, and a StoppedEarlyError when asked to stop.
     """
+    _gravity(values)  # A mistake is refused before the description is waited for.
     path = resolve_robot(values['robot']) if values['robot'] else None
     # Bytes are read as content: text from outside cannot name a file to be read.
     source = path or (values['robot_description'] or _from_topic(
@@ -85,10 +87,7 @@ def read_described(source: Path | bytes, values: Values) -> Described:
 
     Raises a ModelError where it cannot be used.
     """
-    gravity = values['gravity']
-    if len(gravity) not in (0, 3):
-        raise ModelError(f'must have 3 values, got {len(gravity)}', subject='parameter gravity',
-                         remedy='give x, y and z, e.g. [0.0, 0.0, -9.81]')
+    gravity = _gravity(values)
     selection: dict[str, Any] = {'joints': values['joints'] or None,
                                  'base_link': values['base_link'] or None}
     is_table = isinstance(source, Path) and source.suffix in _DH_SUFFIXES
@@ -101,6 +100,15 @@ def read_described(source: Path | bytes, values: Values) -> Described:
     robot.require_single_coordinates('this node')
     return Described(robot.with_gravity(gravity) if gravity else robot,
                      None if is_table else source)
+
+
+def _gravity(values: Values) -> Sequence[float]:
+    """Gravity, m/s^2, empty for that of the description; raises a ModelError."""
+    gravity: Sequence[float] = values['gravity']
+    if len(gravity) not in (0, 3):
+        raise ModelError(f'must have 3 values, got {len(gravity)}', subject='parameter gravity',
+                         remedy='give x, y and z, e.g. [0.0, 0.0, -9.81]')
+    return gravity
 
 
 def _from_topic(node: Node, timeout: float, stopped: StopRequest) -> str:
