@@ -27,6 +27,7 @@ from robot_dynamics.identification.quality import (
     reference_efforts,
 )
 from robot_dynamics.identification.result import POOR, Residuals
+from robot_dynamics.identification.rigid import require_motion
 from robot_dynamics.identification.signals import (
     Motion,
     SignalSettings,
@@ -167,6 +168,7 @@ def validate(dataset: Dataset, candidates: Sequence[Candidate]) -> Validation:
                                  + ', '.join(dataset.joint_names) + ', got '
                                  + ', '.join(one.model.robot.joint_names), subject=one.name,
                                  remedy='validate models of one arm at a time')
+    require_motion(dataset)
     signals = next((one.signals for one in candidates if one.signals is not None),
                    SignalSettings(cutoff_of(dataset)))
     if not dataset.has_velocity:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ParameterError
+from robot_dynamics.errors import ParameterError, RecordingError
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays
 from robot_dynamics.identification.friction import COULOMB_VELOCITY
 from robot_dynamics.identification.outputs import make_outputs
@@ -72,6 +72,14 @@ def test_a_recording_of_another_arm_is_refused(three):
     with pytest.raises(ParameterError, match='must have the joints of the recording'):
         validate(three.log(seconds=2.0), [Candidate('other', described_model(
             Robot.from_urdf(resolve_robot('planar_2r'))))])
+
+
+def test_a_recording_without_motion_is_refused(three):
+    """At rest, friction may hold what a wrong model does not: nothing is validated."""
+    q = np.zeros((1000, 3))
+    still = dataset_from_arrays(three.robot, 0.01 * np.arange(1000), q, q + 1.0)
+    with pytest.raises(RecordingError, match='has no motion'):
+        validate(still, [Candidate('description', described_model(three.robot))])
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
