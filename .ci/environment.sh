@@ -101,8 +101,8 @@ is_complete() {
 
 # Seconds that packages take on an idle machine of two cores, downloads included.
 expected_seconds() {
-  local extras=$1 seconds=40
-  if command -v uv > /dev/null; then seconds=15; fi
+  local extras=$1 seconds=30
+  if command -v uv > /dev/null; then seconds=8; fi
   case ,$extras, in *,test,*) seconds=$((2 * seconds)) ;; esac
   echo "$seconds"
 }

@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "controller.h"
 
 enum { WIDTH = 1 + 3 * RD_N };
+
+/* Time of a typical update, ns. */
+static const double TYPICAL = 1e4;
 
 static struct rd_controller c;
 static unsigned long heap_calls;
@@ -48,17 +50,43 @@ static double *read_recording(const char *path)
     return numbers;
 }
 
-static long preemptions(void)
+static double now(void)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nivcsw;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Time until a loop that computes nothing for ``duration`` ns ends: longer where it is interrupted. */
+static double time_of_nothing(double duration)
+{
+    const double from = now();
+    double to = from;
+    while (to - from < duration)
+        to = now();
+    return to - from;
 }
 
 static int before(const void *x, const void *y)
 {
     const double a = *(const double *)x, b = *(const double *)y;
     return (a > b) - (a < b);
+}
+
+/* Largest time of a state, where the time of a state is the median of its plays. */
+static double slowest_state(const double *times, long states, long plays)
+{
+    double *of_state = malloc(sizeof(double) * (size_t)plays), slowest = 0.0;
+    if (of_state == NULL)
+        exit(2);
+    for (long k = 0; k < states; ++k) {
+        for (long play = 0; play < plays; ++play)
+            of_state[play] = times[play * states + k];
+        qsort(of_state, (size_t)plays, sizeof *of_state, before);
+        slowest = of_state[plays / 2] > slowest ? of_state[plays / 2] : slowest;
+    }
+    free(of_state);
+    return slowest;
 }
 
 int main(int argc, char **argv)
@@ -73,7 +101,7 @@ int main(int argc, char **argv)
     const long count = atol(argv[3]) * states;
     double *times = malloc(sizeof(double) * (size_t)count), tau[RD_N] = {0.0};
     const struct sched_param priority = {.sched_priority = 50};
-    double worst_alone = 0.0;
+    double worst_of_nothing = 0.0;
     struct timespec next;
 
     /* As a controller_manager asks for it; where it is not permitted, as it is. */
@@ -85,7 +113,6 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &next);
     for (long k = 0; k < count; ++k) {
         const double *row = rows + k % states * WIDTH;
-        struct timespec from, to;
         if (k % states == 0) {
             rd_init(&c);
             rd_reactivate(&c);
@@ -98,18 +125,19 @@ int main(int argc, char **argv)
             next.tv_nsec %= 1000000000L;
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
         }
-        const long interrupted = preemptions();
-        clock_gettime(CLOCK_MONOTONIC, &from);
+        const double from = now();
         rd_update(&c, row[0], row + 1, row + 1 + RD_N, row + 1 + 2 * RD_N, tau);
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        times[k] = 1e9 * (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec);
-        if (preemptions() == interrupted && times[k] > worst_alone)
-            worst_alone = times[k];
+        times[k] = now() - from;
+        if (rate > 0.0) {
+            const double of_nothing = time_of_nothing(TYPICAL);
+            worst_of_nothing = of_nothing > worst_of_nothing ? of_nothing : worst_of_nothing;
+        }
     }
     const unsigned long heap = heap_calls;
+    const double slowest = slowest_state(times, states, count / states);
     qsort(times, (size_t)count, sizeof *times, before);
-    printf("%d %ld %lu %d %.0f %.0f %.0f %.0f", c.mode, count, heap, is_real_time,
-           times[count / 2], times[count * 999 / 1000], times[count - 1], worst_alone);
+    printf("%d %ld %lu %d %.0f %.0f %.0f %.0f %.0f", c.mode, count, heap, is_real_time,
+           times[count / 2], times[count * 999 / 1000], slowest, times[count - 1], worst_of_nothing);
     for (int i = 0; i < RD_N; ++i)
         printf(" %.17g", tau[i]);
     printf("\n");
