@@ -26,8 +26,9 @@ SESSION_FILES = ('controller.h', 'session.h', 'session.c', 'law.h', 'modes.h', '
 PLUGIN_FILES = {
     **dict.fromkeys(('CMakeLists.txt', 'package.xml', 'plugin.xml', 'controllers.yaml',
                      'README.md'), ''),
-    **dict.fromkeys(('plugin.cpp', 'messages.hpp', 'estimates_file.hpp', 'ros_versions.hpp'),
-                    'src'),
+    **dict.fromkeys(('plugin.cpp', 'references.hpp', 'follow_joint_trajectory.hpp',
+                     'goal_tolerances.hpp', 'status.hpp', 'messages.hpp', 'telemetry.hpp',
+                     'estimates_file.hpp', 'ros_versions.hpp'), 'src'),
 }
 #: Equations that the session needs.
 _KERNELS = ('gravity', 'mass_matrix', 'inverse_dynamics')

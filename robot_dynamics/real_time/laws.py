@@ -251,5 +251,5 @@ LAWS = {Path(law.source).stem: law for law in (
         ('gravity', 'mass_matrix', 'coriolis_effort', 'tip_pose', 'tip_jacobian', 'tip_bias'),
         (*_FEEDBACK, 'without_estimates.c', 'cartesian_impedance/law_state.h',
          'cartesian_impedance/impedance.h', 'cartesian_impedance/impedance.c',
-         'cartesian_impedance/setpoint.c')),
+         'cartesian_impedance/setpoint.c', 'cartesian_impedance/pose_topics.hpp')),
 )}

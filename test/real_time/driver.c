@@ -27,7 +27,7 @@ static int reference(void)
     for (int row = 0; row <= derivatives; row++)
         read_numbers(rows[row], count * RD_N);
     return (int)rd_reference(&c, count, head[1], t, rows[0], derivatives > 0 ? rows[1] : NULL,
-                             derivatives > 1 ? rows[2] : NULL, NULL);
+                             derivatives > 1 ? rows[2] : NULL);
 }
 
 int main(void)
@@ -47,7 +47,7 @@ int main(void)
         case 'a': rd_reactivate(&c); break;
         case 'e': read_numbers(x, RD_N); rd_take_over(&c, x); break;
 #if RD_GUIDES
-        case 'p': read_numbers(x, 7); rd_law_follow_pose(&c.law, x, &x[3]); break;
+        case 'p': read_numbers(x, 7); rd_goal_set_pose(&c.law.setpoint.goal, x, &x[3]); break;
 #endif
         case 'c': rd_cancel_reference(&c); break;
         case 'h': rd_halt(&c); break;

@@ -57,6 +57,9 @@ SHIM = """
 static struct rd_law law;
 struct rd_law *the_law(void) { return &law; }
 """
+IMPEDANCE_SHIM = SHIM + """
+struct rd_goal *the_goal(void) { return &law.setpoint.goal; }
+"""
 ADAPTIVE_SHIM = SHIM + """
 double *the_estimate(void) { return law.estimate; }
 int the_reason(void) { return (int)law.frozen; }
@@ -96,7 +99,9 @@ class Law:
 
     def __init__(self, law, folder):
         is_adaptive = isinstance(law, AdaptiveController)
-        self._c = ctypes.CDLL(str(library_of(law, ADAPTIVE_SHIM if is_adaptive else SHIM, folder)))
+        shim = ADAPTIVE_SHIM if is_adaptive else IMPEDANCE_SHIM \
+            if isinstance(law, CartesianImpedanceController) else SHIM
+        self._c = ctypes.CDLL(str(library_of(law, shim, folder)))
         self._c.the_law.restype = ctypes.c_void_p
         self._law = ctypes.c_void_p(self._c.the_law())
         self._tau = np.zeros(law.robot.n)
@@ -141,11 +146,12 @@ class Law:
     def forget_recent(self):
         self._call('forget_recent')
 
-    def follow_pose(self, position, quaternion):
-        return self._call('follow_pose', position, quaternion)
-
-    def follow_twist(self, twist):
-        return self._call('follow_twist', twist)
+    def set_goal(self, kind, *vectors):
+        """Set a goal of the end effector, ``pose`` or ``twist``; 1 where it is followed."""
+        self._c.the_goal.restype = ctypes.c_void_p
+        return getattr(self._c, f'rd_goal_set_{kind}')(
+            ctypes.c_void_p(self._c.the_goal()),
+            *(vector.ctypes.data_as(ctypes.c_void_p) for vector in vectors))
 
     def restore(self, estimate):
         return self._call('restore', estimate)
@@ -401,16 +407,16 @@ def test_end_effector_is_held_by_the_same_spring(name, settings, tmp_path):
             pose = law.model.empty.forward_kinematics(motion.at(k * PERIOD + 0.2)[0], law.link)
             goal = pose[:3, 3].copy(), quaternion_of_rotation(pose[:3, :3])
             law.setpoint.follow_pose(*goal)
-            assert c.follow_pose(*goal) == 1
+            assert c.set_goal('pose', *goal) == 1
         if k == 1250:
             twist = np.array([0.1, 0.0, -0.1, 0.3, 0.0, 0.0])
             law.setpoint.follow_twist(twist)
-            assert c.follow_twist(twist) == 1
+            assert c.set_goal('twist', twist) == 1
         same(law.update(q, v, still, still, still, PERIOD, adapt=False),
              c.update(q, v, still, still, still, PERIOD, adapt=False))
     same(law.safe_effort(q, v), c.safe_effort(q, v))
-    assert c.follow_pose(q[:3], np.array([0.0, 0.0, 0.0, 2.0])) == 0
-    assert c.follow_twist(np.full(6, np.nan)) == 0
+    assert c.set_goal('pose', q[:3], np.array([0.0, 0.0, 0.0, 2.0])) == 0
+    assert c.set_goal('twist', np.full(6, np.nan)) == 0
     assert c.reason(q, np.full(robot.n, 1e3), still, still, still) != 0
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from robot_dynamics import Robot
 from robot_dynamics.control import AdaptiveController, ControlSession, SessionSettings
+from robot_dynamics.control.session.hand_guiding import ImpedanceSession
 from robot_dynamics.real_time.generate import write_package
 from robot_dynamics.real_time.laws import LAWS
 from test.real_time.compiling import STRICT, compile_c
@@ -63,11 +64,8 @@ def test_the_files_of_the_package_agree(package):
         ).replace('maintainers@example.com', '')]
 
 
-@pytest.fixture(scope='module')
-def cycle(package, tmp_path_factory):
-    """What the plugin did with a simulated arm, see ``stubs/cycle.cpp``, by name."""
-    package, law, release = package
-    folder = tmp_path_factory.mktemp('cycle')
+def run_plugin(package, release, program, folder, *arguments):
+    """Compile a plugin with a program in ``stubs`` and run it; what it printed, by name."""
     core = [compile_c(folder / f'{source.stem}.o', source, options=(*STRICT, '-O0', '-c', '-I',
                                                                     package / 'include' / NAME))
             for source in sorted((package / 'src').glob('*.c'))]
@@ -75,18 +73,27 @@ def cycle(package, tmp_path_factory):
     done = subprocess.run([
         compiler, '-std=c++17', '-O0', '-Wall', '-Wextra', '-Werror', '-pthread',
         '-fsanitize=address', '-lubsan', f'-DRD_PACKAGE={NAME}', f'-DSTUB_{release}', f'-I{STUBS}',
-        f'-I{package / "include" / NAME}', f'-I{package / "src"}', STUBS / 'cycle.cpp', *core,
-        '-o', folder / 'cycle'], capture_output=True, text=True)
+        f'-I{package / "include" / NAME}', f'-I{package / "src"}', STUBS / program, *core,
+        '-o', folder / 'program'], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    done = subprocess.run([folder / 'program', *arguments], capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stderr
+    return dict(line.split(' ', 1) for line in done.stdout.splitlines())
+
+
+@pytest.fixture(scope='module')
+def cycle(package, tmp_path_factory):
+    """What the plugin did with a simulated arm, see ``stubs/cycle.cpp``, by name."""
+    package, law, release = package
+    folder = tmp_path_factory.mktemp('cycle')
     source, sink = folder / 'before.yaml', folder / 'after.yaml'
     if law == 'adaptive':
         heavier = make_law(law)
         heavier.adaptation.move_to(HEAVIER)
         heavier.save(source)
-    done = subprocess.run([folder / 'cycle', source if law == 'adaptive' else '', sink],
-                          capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return {**dict(line.split(' ', 1) for line in done.stdout.splitlines()), 'saved': sink}
+    return run_plugin(package, release, 'cycle.cpp', folder,
+                      source if law == 'adaptive' else '', sink) | {'saved': sink}
 
 
 def test_it_is_configured_for_its_rate_only(cycle):
@@ -118,6 +125,56 @@ def test_stop_leads_to_rest_and_resume_follows_again(cycle):
     assert cycle['mode_after_stop'] == 'halted'
     assert float(cycle['speed_after_stop']) < 0.01
     assert cycle['mode_after_resume'] == 'tracking'
+
+
+#: How each goal of the action ends: state, code of control_msgs/FollowJointTrajectory, and text.
+GOALS = {
+    'reached': 'succeeded 0 the goal is reached',
+    'other_joints': 'aborted -2 joint_names must name every joint of the controller once',
+    'old': 'aborted -3 ended already; compare the clocks, or send it without a stamp',
+    'outside': 'aborted -1 has a point outside the limits: joint4',
+    'wrong_tolerance': 'aborted -1 path_tolerance of joint4 must be positive',
+    'path': 'aborted -4 the position of joint4 is',
+    'before_goal_time': 'active 0 ',
+    'after_goal_time': 'aborted -5 the position of joint4 is',
+    'cancelling': 'active 0 ',
+    'cancelled': 'canceled 0 cancelled, at rest',
+    'refused_goal': 'aborted -2 ',
+    'replaced_by_goal': 'aborted -1 a new goal replaced it',
+    'replaced_by_reference': 'aborted -1 another trajectory replaced it',
+    'stopped': 'aborted -1 the controller is stopped: ',
+}
+
+
+@pytest.mark.parametrize('goal', GOALS)
+def test_goals_of_the_action(goal, cycle):
+    assert cycle[goal].startswith(GOALS[goal])
+
+
+def test_a_goal_has_feedback(cycle):
+    speed, moved, error = map(float, cycle['feedback'].split())
+    # Half of a quintic of 0.2 rad in 1 s.
+    assert speed == pytest.approx(15.0 / 8.0 * 0.2, abs=0.01)
+    assert moved == pytest.approx(0.1, abs=0.02)
+    assert 0.0 < abs(error) < 0.02
+
+
+def test_a_violated_path_and_a_cancelled_goal_end_at_rest(cycle):
+    assert float(cycle['speed_after_path']) < 0.01
+    assert float(cycle['speed_after_cancel']) < 0.01
+
+
+def test_the_end_effector_follows_poses_and_twists(tmp_path):
+    law = make_law('cartesian_impedance')
+    write_package(tmp_path, NAME, ImpedanceSession(ROBOT, law, SessionSettings(period=0.002)))
+    done = run_plugin(tmp_path, 'KILTED', 'poses.cpp', tmp_path)
+    assert done['mode'] == 'guided'
+    assert abs(float(done['moved_by_wrong'])) < 1e-3
+    assert float(done['moved_by_pose']) == pytest.approx(-0.1, abs=0.01)
+    assert float(done['moved_by_twist']) == pytest.approx(0.1, abs=0.02)
+    assert float(done['speed_without_twist']) < 0.01
+    assert done['mode_in_stop'] == 'halted'
+    assert abs(float(done['moved_in_stop'])) < 1e-3
 
 
 def test_the_last_command_holds_against_gravity(cycle):

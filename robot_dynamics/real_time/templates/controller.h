@@ -55,12 +55,10 @@ enum rd_mode rd_update(struct rd_controller *c, double t, const double q[RD_N],
                        const double v[RD_N], const double effort[RD_N], double tau[RD_N]);
 
 /* Follow a trajectory, completely or not at all: `count` times from its start, rows of positions
- * and, or NULL, of velocities and accelerations. `stamp` is its start, 0 for now. `takes_over`,
- * or NULL, gets the time at which it replaces the present motion. Returns why it is refused;
- * trajectory.joint and trajectory.value have the details. */
+ * and, or NULL, of velocities and accelerations. `stamp` is its start, 0 for now. Returns why it is
+ * refused; trajectory.joint and trajectory.value have the details. */
 enum rd_refusal rd_reference(struct rd_controller *c, int count, double stamp, const double *t,
-                             const double *q, const double *v, const double *a,
-                             double *takes_over);
+                             const double *q, const double *v, const double *a);
 
 /* Come to rest on the path of the trajectory that is followed, and go on tracking. */
 void rd_cancel_reference(struct rd_controller *c);

@@ -3,14 +3,13 @@
 // The controller of one arm as a plugin of ros2_control.
 //
 // Everything that decides on efforts is in the C files (controller.h). This class connects them
-// with ros2_control: interfaces, parameters, topics and services, named as those of the Python
-// nodes of robot_dynamics, so that its recorder, reports and views serve both.
+// with ros2_control: interfaces, parameters, topics, services and an action, named as those of the
+// Python nodes of robot_dynamics, so that its recorder, reports and views serve both.
 //
 // update() runs in the thread of the controller manager: it neither allocates nor waits. Callbacks
 // run in the executor: they pass references and requests on to update(), and report what became
 // of them.
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -24,7 +23,6 @@
 #include <pluginlib/class_list_macros.hpp>
 #include <rclcpp/rclcpp.hpp>
 #include <rclcpp_lifecycle/state.hpp>
-#include <realtime_tools/realtime_buffer.hpp>
 #include <std_msgs/msg/string.hpp>
 #include <std_srvs/srv/trigger.hpp>
 
@@ -32,7 +30,15 @@
 #include "estimates_file.hpp"
 #include "messages.hpp"
 #include "names.hpp"
+#include "references.hpp"
 #include "ros_versions.hpp"
+#include "status.hpp"
+#include "telemetry.hpp"
+#if RD_GUIDES
+#include "pose_topics.hpp"
+#else
+#include "follow_joint_trajectory.hpp"
+#endif
 
 // RD_PACKAGE is the name of the package: one process may load two generated controllers.
 namespace RD_PACKAGE
@@ -42,21 +48,15 @@ using controller_interface::InterfaceConfiguration;
 using controller_interface::interface_configuration_type;
 using controller_interface::return_type;
 using rclcpp_lifecycle::State;
-using sensor_msgs::msg::JointState;
-using std_msgs::msg::Float64MultiArray;
 using std_msgs::msg::String;
 using std_srvs::srv::Trigger;
-using trajectory_msgs::msg::JointTrajectory;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
-// One value for each joint, in the order of rd_joint_names.
-using Joints = std::array<double, RD_N>;
 
 // Time between two reports of mode, references and parameters. s.
 constexpr double REPORT_PERIOD = 0.01;
-// Longest time for an answer to a request, to bring the arm to rest, and to change to the safe
-// effort. s.
-constexpr double LONGEST_ANSWER = 0.2, LONGEST_STOP = 1.0, LONGEST_WIND_DOWN = 0.5;
+// Longest time to bring the arm to rest, and to change to the safe effort. s.
+constexpr double LONGEST_STOP = 1.0, LONGEST_WIND_DOWN = 0.5;
 // Speed below which an arm is at rest. rad/s or m/s.
 constexpr double AT_REST = 0.01;
 
@@ -75,6 +75,10 @@ public:
     auto_declare<bool>("adapt", true);
     auto_declare<std::string>("estimates.restore_from", "");
     auto_declare<std::string>("estimates.save_to", "");
+    auto_declare<std::vector<double>>("constraints.trajectory", {0.0});
+    auto_declare<std::vector<double>>("constraints.goal", {0.05});
+    auto_declare<double>("constraints.stopped_velocity_tolerance", 0.1);
+    auto_declare<double>("constraints.goal_time", 5.0);
     rd_init(&core_);
     return CallbackReturn::SUCCESS;
   }
@@ -105,6 +109,12 @@ public:
         " Hz, and its update rate is " + std::to_string(get_update_rate()) +
         " Hz: generate it for that rate");
     }
+    for (const char * name : {"constraints.trajectory", "constraints.goal"}) {
+      const std::size_t size = node->get_parameter(name).as_double_array().size();
+      if (size != 1 && size != RD_N) {
+        return fail(std::string(name) + " must have one value, or one for each joint");
+      }
+    }
 #if RD_ESTIMATES > 0
     const std::string source = node->get_parameter("estimates.restore_from").as_string();
     const bool is_needed = source != node->get_parameter("estimates.save_to").as_string();
@@ -124,8 +134,9 @@ public:
     const rclcpp::Time now = get_node()->now();
     origin_ = now.nanoseconds();
     // References and requests from before belong to another time.
-    if (const auto & reference = *reference_.readFromRT()) {
+    if (const Reference * reference = references_.next(latest_.reference)) {
       latest_.reference = reference->number;
+      latest_.refusal = RD_NOT_TRACKING;
     }
     request_ = Request::None;
     rd_reactivate(&core_);
@@ -157,7 +168,8 @@ public:
     if (rd_stop(&core_, tau_.data())) {
       write_command();
     }
-    share_status(std::unique_lock<std::mutex>(status_mutex_));
+    note_status();
+    status_.set(latest_);
     return CallbackReturn::SUCCESS;
   }
 
@@ -165,9 +177,14 @@ public:
   {
     if (!endpoints_.empty()) {  // It was configured.
       report();
+#if RD_GUIDES
+      poses_.close();
+#else
+      action_.close();
+#endif
+      references_.close();
+      telemetry_.close();
       endpoints_.clear();
-      for (auto * topic : {&error_, &command_sent_}) {topic->publisher.reset();}
-      for (auto * topic : {&timing_, &estimate_}) {topic->publisher.reset();}
     }
     return CallbackReturn::SUCCESS;
   }
@@ -185,17 +202,16 @@ public:
     core_.adapt_enabled = adapt_;
     answer_request();
     answer_reference();
+#if RD_GUIDES
+    poses_.answer(core_);
+#endif
     answer_state(time);
+    note_status();
+    watch_path();
     const double latency = (get_node()->now() - time).seconds();
-    share_status({status_mutex_, std::try_to_lock});
-    if (telemetry_cycles_ > 0) {
-      publish_telemetry(time);
-      auto & timing = timing_.message.data;
-      timing[0] = latency;
-      timing[1] = Seconds(Clock::now() - begin).count();
-      timing[2] = std::max(timing[2], timing[0]);
-      timing[3] = std::max(timing[3], timing[1]);
-    }
+    status_.try_set(latest_);
+    telemetry_.publish(time, core_, tau_);
+    telemetry_.note_times(latency, Seconds(Clock::now() - begin).count());
     return rd_safe_has_failed(&core_) ? return_type::ERROR : return_type::OK;
   }
 
@@ -217,23 +233,28 @@ private:
 
   void answer_reference()
   {
-    const auto & reference = *reference_.readFromRT();
-    if (!reference || reference->number == latest_.reference) {
+    const Reference * reference = references_.next(latest_.reference);
+    if (!reference) {
       return;
     }
     latest_.reference = reference->number;
     latest_.refusal = RD_FOLLOWED;
     if (reference->t.empty()) {
       rd_cancel_reference(&core_);
-      return;
+    } else {
+      const double start = reference->stamp ? since_origin(reference->stamp) : 0.0;
+      latest_.refusal = rd_reference(
+        &core_, static_cast<int>(reference->t.size()), start, reference->t.data(),
+        reference->q.data(), reference->v.empty() ? nullptr : reference->v.data(),
+        reference->a.empty() ? nullptr : reference->a.data());
+      latest_.joint = core_.trajectory.joint;
+      latest_.value = core_.trajectory.value;
     }
-    const double start = reference->stamp ? since_origin(reference->stamp) : 0.0;
-    latest_.refusal = rd_reference(
-      &core_, static_cast<int>(reference->t.size()), start, reference->t.data(),
-      reference->q.data(), reference->v.empty() ? nullptr : reference->v.data(),
-      reference->a.empty() ? nullptr : reference->a.data(), nullptr);
-    latest_.joint = core_.trajectory.joint;
-    latest_.value = core_.trajectory.value;
+    if (latest_.refusal == RD_FOLLOWED) {
+      latest_.followed = reference->number;
+      latest_.violation = {};
+      path_ = reference->path;
+    }
   }
 
   void answer_state(const rclcpp::Time & time)
@@ -279,43 +300,32 @@ private:
     }
   }
 
-  // Pass the status on, with the guard of status_mutex_, or later where another thread has it.
-  void share_status(const std::unique_lock<std::mutex> & guard)
+  void note_status()
   {
     latest_.mode = core_.mode;
     latest_.reason = core_.reason;
-    if (guard.owns_lock()) {
-      shared_ = latest_;
+    latest_.time = core_.stamp;
+    latest_.end = rd_trajectory_end(&core_.trajectory);
+    for (std::size_t i = 0; i < RD_N; ++i) {
+      latest_.q_d[i] = core_.q_d[i];
+      latest_.v_d[i] = core_.v_d[i];
+      latest_.a_d[i] = core_.a_d[i];
+      latest_.q[i] = core_.monitor.q[i];
+      latest_.v[i] = core_.monitor.v[i];
     }
   }
 
-  // Fill and send each topic once a round of telemetry_cycles_, spread over its cycles.
-  void publish_telemetry(const rclcpp::Time & time)
+  // Stop the arm on its path where it leaves the bounds of its reference.
+  void watch_path()
   {
-    const auto is_turn = [this](long k) {return cycle_ == k * telemetry_cycles_ / 4;};
-    if (is_turn(0) && core_.mode >= RD_TRACKING && core_.mode <= RD_HALTED) {
-      for (std::size_t i = 0; i < RD_N; ++i) {
-        error_.message.position[i] = core_.q_d[i] - core_.monitor.q[i];
-        error_.message.velocity[i] = core_.v_d[i] - core_.monitor.v[i];
-      }
-      error_.message.header.stamp = time;
-      send(*error_.publisher, error_.message, 0);
+    if (latest_.mode != RD_TRACKING || latest_.time >= latest_.end || latest_.violation.what) {
+      return;
     }
-    if (is_turn(1)) {
-      std::copy(tau_.begin(), tau_.end(), command_sent_.message.effort.begin());
-      command_sent_.message.header.stamp = time;
-      send(*command_sent_.publisher, command_sent_.message, 0);
+    latest_.violation = find_violation(
+      path_, difference(latest_.q_d, latest_.q), difference(latest_.v_d, latest_.v));
+    if (latest_.violation.what) {
+      rd_cancel_reference(&core_);
     }
-    if (is_turn(2) && send(*timing_.publisher, timing_.message, 0)) {
-      timing_.message.data[2] = timing_.message.data[3] = 0.0;
-    }
-#if RD_ESTIMATES > 0
-    if (is_turn(3)) {
-      std::copy_n(core_.law.parameters, RD_ESTIMATES, estimate_.message.data.begin());
-      send(*estimate_.publisher, estimate_.message, 0);
-    }
-#endif
-    cycle_ = (cycle_ + 1) % telemetry_cycles_;
   }
 
   double since_origin(std::int64_t nanoseconds) const
@@ -340,34 +350,17 @@ private:
     return CallbackReturn::FAILURE;
   }
 
-  template <class Message>
-  void open(Topic<Message> & topic, const std::string & name, const Message & message)
-  {
-    topic.message = message;
-    topic.publisher = std::make_unique<realtime_tools::RealtimePublisher<Message>>(
-      get_node()->create_publisher<Message>(name, rclcpp::QoS(10).reliable()));
-  }
-
   void open_endpoints()
   {
     const auto node = get_node();
-    const double rate = node->get_parameter("telemetry_rate").as_double();
-    telemetry_cycles_ = rate > 0.0 ? std::max(1L, std::lround(1.0 / (RD_PERIOD * rate))) : 0;
-    open(error_, "~/tracking_error", joint_message({&JointState::position, &JointState::velocity}));
-    open(command_sent_, "~/command", joint_message({&JointState::effort}));
-    open(timing_, "~/timing", array_message("timing", 4));
+    telemetry_.open(*node, node->get_parameter("telemetry_rate").as_double());
     const rclcpp::QoS latched = rclcpp::QoS(1).reliable().transient_local();
     mode_ = node->create_publisher<String>("~/mode", latched);
-    reference_status_ = node->create_publisher<String>("~/reference_status", latched);
 #if RD_ESTIMATES > 0
-    open(estimate_, "~/parameter_estimate", array_message("parameter", RD_ESTIMATES));
     const auto names = node->create_publisher<String>("~/parameter_names", latched);
     names->publish(json_array(rd_estimate_names, RD_ESTIMATES));
     endpoints_.push_back(names);
 #endif
-    endpoints_.push_back(node->create_subscription<JointTrajectory>(
-      node->get_parameter("reference_topic").as_string(), rclcpp::QoS(1).reliable(),
-      [this](const JointTrajectory & trajectory) {on_reference(trajectory);}));
     for (const auto & [name, request] :
       {std::make_pair("~/stop", Request::Stop), std::make_pair("~/resume", Request::Resume)})
     {
@@ -376,51 +369,31 @@ private:
           const std::shared_ptr<Trigger::Request>, const std::shared_ptr<Trigger::Response> answer)
         {ask(request, *answer);}));
     }
-    reported_.mode = RD_MODES;  // Report the first mode.
+    references_.open(
+      node, node->get_parameter("reference_topic").as_string(), joints_, status_);
+#if RD_GUIDES
+    poses_.open(node);
+#else
+    action_.open(node, joints_);
+#endif
+    reported_ = RD_MODES;  // Report the first mode.
     endpoints_.push_back(
       node->create_wall_timer(Seconds(REPORT_PERIOD), [this] {report();}));
-  }
-
-  void on_reference(const JointTrajectory & message)
-  {
-    const std::lock_guard<std::mutex> guard(report_mutex_);
-    auto reference = std::make_shared<Reference>();
-    reference->stamp = rclcpp::Time(message.header.stamp).nanoseconds();
-    std::string refusal = read_trajectory(message, joints_, *reference);
-    if (status().mode == RD_STOPPED) {
-      refusal = "this controller does not command the arm";
-    }
-    if (!refusal.empty()) {
-      report_reference(reference->stamp, false, refusal);
-      return;
-    }
-    reference->number = last_reference_ ? last_reference_->number + 1 : 1;
-    last_reference_ = reference;
-    reference_.writeFromNonRT(reference);
   }
 
   // Pass a request on to update(), and wait for its answer.
   void ask(Request request, Trigger::Response & response)
   {
     const std::lock_guard<std::mutex> guard(request_mutex_);
-    Status now = status();
+    Status now = status_.get();
     const long before = now.requests;
     if (now.mode != RD_STOPPED) {
       request_ = request;
-      const auto end = Clock::now() + Seconds(LONGEST_ANSWER);
-      while ((now = status()).requests == before && Clock::now() < end) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      now = status_.wait_for([before](const Status & each) {return each.requests != before;});
     }
     response.success = now.requests != before && now.is_granted;
     response.message = now.requests == before ? "this controller does not command the arm"
       : std::string(rd_mode_text[now.mode]) + ": " + text_of(now.reason);
-  }
-
-  Status status()
-  {
-    const std::lock_guard<std::mutex> guard(status_mutex_);
-    return shared_;
   }
 
   // Publish and log what has changed; read the parameter that may change.
@@ -429,8 +402,8 @@ private:
     const std::lock_guard<std::mutex> guard(report_mutex_);
     const auto node = get_node();
     adapt_ = node->get_parameter("adapt").as_bool();
-    const Status now = status();
-    if (now.mode != reported_.mode) {
+    const Status now = status_.get();
+    if (now.mode != reported_) {
       String message;
       message.data = rd_mode_text[now.mode];
       mode_->publish(message);
@@ -442,7 +415,7 @@ private:
       }
 #if RD_ESTIMATES > 0
       const std::string path = node->get_parameter("estimates.save_to").as_string();
-      if (now.mode == RD_STOPPED && reported_.mode != RD_MODES && !path.empty()) {
+      if (now.mode == RD_STOPPED && reported_ != RD_MODES && !path.empty()) {
         Estimates estimates;
         {
           const std::lock_guard<std::mutex> core_guard(core_mutex_);
@@ -454,45 +427,36 @@ private:
       }
 #endif
     }
-    if (now.reference != reported_.reference) {
-      const bool is_followed = now.refusal == RD_FOLLOWED;
-      report_reference(last_reference_->stamp, is_followed, is_followed
-        ? "a trajectory of " + std::to_string(last_reference_->t.size()) + " points is followed"
-        : text_of(rd_refusal_text[now.refusal], now.joint, now.value));
-    }
-    reported_ = now;
-  }
-
-  void report_reference(std::int64_t stamp, bool is_accepted, const std::string & text)
-  {
-    reference_status_->publish(reference_status(stamp, is_accepted, text));
-    if (!is_accepted) {
-      RCLCPP_WARN_THROTTLE(get_node()->get_logger(), *get_node()->get_clock(), 2000,
-        "trajectory rejected: %s", text.c_str());
-    }
+    references_.report(now);
+    reported_ = now.mode;
   }
 
   // The C controller, with its last state and command, and the zero of its clock, ns.
   rd_controller core_;
   Joints q_, v_, effort_, tau_;
   std::int64_t origin_ = 0;
+  ErrorBounds path_;
   std::mutex core_mutex_;
   std::thread::id cycle_thread_;
 
   // To and from the other threads.
-  realtime_tools::RealtimeBuffer<std::shared_ptr<const Reference>> reference_;
-  std::shared_ptr<const Reference> last_reference_;
+  References references_;
   std::atomic<Request> request_{Request::None};
   std::atomic<bool> adapt_{true};
-  Status latest_, shared_, reported_;  // In update(), between the threads, and reported.
-  std::mutex report_mutex_, request_mutex_, status_mutex_;
+  Status latest_;  // In update().
+  SharedStatus status_;
+  rd_mode reported_ = RD_MODES;
+  std::mutex report_mutex_, request_mutex_;
 
   std::vector<std::string> joints_, states_;
   std::string command_;
-  long telemetry_cycles_ = 0, cycle_ = 0;
-  Topic<JointState> error_, command_sent_;
-  Topic<Float64MultiArray> timing_, estimate_;
-  rclcpp::Publisher<String>::SharedPtr mode_, reference_status_;
+  Telemetry telemetry_;
+#if RD_GUIDES
+  PoseTopics poses_{status_};
+#else
+  TrajectoryAction action_{references_, status_};
+#endif
+  rclcpp::Publisher<String>::SharedPtr mode_;
   std::vector<std::shared_ptr<void>> endpoints_;  // All others.
 };
 }  // namespace RD_PACKAGE

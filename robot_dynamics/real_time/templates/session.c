@@ -531,14 +531,12 @@ void rd_take_over(struct rd_controller *c, const double effort[RD_N])
 }
 
 enum rd_refusal rd_reference(struct rd_controller *c, int count, double stamp, const double *t,
-                             const double *q, const double *v, const double *a,
-                             double *takes_over)
+                             const double *q, const double *v, const double *a)
 {
-    double when;
     if (RD_GUIDES || c->mode != RD_TRACKING)
         return RD_NOT_TRACKING;
     return rd_trajectory_accept(&c->trajectory, (struct rd_points){count, t, q, v, a}, stamp,
-                                c->stamp, c->monitor.q, takes_over ? takes_over : &when);
+                                c->stamp, c->monitor.q);
 }
 
 void rd_cancel_reference(struct rd_controller *c)

@@ -207,8 +207,7 @@ void rd_trajectory_sample(struct rd_trajectory *b, double t, double q[RD_N], dou
 double rd_trajectory_end(const struct rd_trajectory *b);
 void rd_trajectory_stop(struct rd_trajectory *b, double now);
 enum rd_refusal rd_trajectory_accept(struct rd_trajectory *b, struct rd_points points,
-                                     double stamp, double now, const double measured[RD_N],
-                                     double *takes_over);
+                                     double stamp, double now, const double measured[RD_N]);
 /* First violation of a limit by a motion; see trajectory_limits.c. */
 enum rd_refusal rd_find_violation(struct rd_trajectory *b, const struct rd_piece *pieces,
                                   int count, const double lower[RD_N], const double upper[RD_N],

@@ -399,8 +399,7 @@ static enum rd_refusal join(struct rd_trajectory *b, struct rd_piece *out,
 }
 
 enum rd_refusal rd_trajectory_accept(struct rd_trajectory *b, struct rd_points points,
-                                     double stamp, double now, const double measured[RD_N],
-                                     double *takes_over)
+                                     double stamp, double now, const double measured[RD_N])
 {
     struct junction here;
     double start = stamp != 0.0 ? stamp : now;
@@ -437,7 +436,6 @@ enum rd_refusal rd_trajectory_accept(struct rd_trajectory *b, struct rd_points p
         if (refusal == RD_FOLLOWED) {
             b->active = !b->active;
             b->count = kept + count;
-            *takes_over = here.t;
             return RD_FOLLOWED;
         }
     }

@@ -1,175 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the plugin with a simulated arm and prints what it did, a line "name value" each. The
-// arguments are the files of estimates to start from and to save to.
-#include "plugin.cpp"
-
-#include <cstdio>
-
-extern "C" {
-#include "robot.h"
-}
-
-using RD_PACKAGE::ControllerPlugin;
-using RD_PACKAGE::Joints;
-using controller_interface::CallbackReturn;
+// Life of a controller that follows trajectories. The arguments are the files of estimates to start
+// from and to save to.
+#include "bench.hpp"
 
 namespace
 {
-constexpr int SUBSTEPS = 4;
-const rclcpp_lifecycle::State STATE;
+using Action = control_msgs::action::FollowJointTrajectory;
+using Handle = rclcpp_action::ServerGoalHandle<Action>;
 
-// The arm of the generated equations: it applies the efforts of the command interfaces.
-struct Arm
+// A goal of the action: its trajectory with tolerances of joint 4.
+struct Goal
 {
-  Joints q{0.1, 0.2, 0.3, -1.5, 0.1, 1.5, 0.1}, v{}, tau{};
+  Bench & bench;
+  std::shared_ptr<Handle> handle = std::make_shared<Handle>();
+  rclcpp_action::Server<Action> & server =
+    bench.node.find<rclcpp_action::Server<Action>>("~/follow_joint_trajectory");
 
-  void step(double dt)
+  Goal(
+    Bench & arm, const JointTrajectory & trajectory, double path = 0.0, double end = 0.0,
+    double seconds = 0.0)
+  : bench(arm)
   {
-    double M[RD_N * RD_N], h[RD_N];
-    const Joints zero{};
-    rd_mass_matrix(q.data(), rd_parameters, M);
-    rd_inverse_dynamics(q.data(), v.data(), zero.data(), rd_parameters, h);
-    // Elimination without pivots: M is positive definite.
-    Joints a;
-    for (int i = 0; i < RD_N; ++i) {a[i] = tau[i] - h[i];}
-    for (int k = 0; k < RD_N; ++k) {
-      for (int i = k + 1; i < RD_N; ++i) {
-        const double factor = M[i * RD_N + k] / M[k * RD_N + k];
-        for (int j = k; j < RD_N; ++j) {M[i * RD_N + j] -= factor * M[k * RD_N + j];}
-        a[i] -= factor * a[k];
-      }
-    }
-    for (int i = RD_N - 1; i >= 0; --i) {
-      for (int j = i + 1; j < RD_N; ++j) {a[i] -= M[i * RD_N + j] * a[j];}
-      a[i] /= M[i * RD_N + i];
-    }
-    for (int i = 0; i < RD_N; ++i) {
-      v[i] += dt * a[i];
-      q[i] += dt * v[i];
-    }
+    auto goal = std::make_shared<Action::Goal>();
+    goal->trajectory = trajectory;
+    goal->path_tolerance = {{RD_PACKAGE::rd_joint_names[3], path}};
+    goal->goal_tolerance = {{RD_PACKAGE::rd_joint_names[3], end}};
+    goal->goal_time_tolerance.nanosec = static_cast<std::uint32_t>(1e9 * seconds);
+    handle->goal = goal;
+    bench.run_during([this] {server.accepted(handle);});
   }
 
-  double speed() const
+  void cancel()
   {
-    double largest = 0.0;
-    for (const double each : v) {largest = std::max(largest, std::abs(each));}
-    return largest;
+    bench.run_during([this] {server.cancel(handle);});
+    handle->is_cancelled = true;
+  }
+
+  void print(const char * name) const
+  {
+    std::printf("%s %s %d %s\n", name, handle->end.c_str(),
+      handle->result ? handle->result->error_code : 0,
+      handle->result ? handle->result->error_string.c_str() : "");
   }
 };
 
-struct Bench
+void try_goals(Bench & bench)
 {
-  Arm arm;
-  ControllerPlugin plugin;
-  rclcpp_lifecycle::LifecycleNode & node = *plugin.get_node();
+  const double before = bench.arm.q[3];
+  Goal reached(bench, bench.motion(0.2));
+  bench.run(0.5);
+  const auto & error = *reached.handle->feedback;
+  std::printf("feedback %.4f %.4f %.9f\n", error.desired.velocities[3],
+    error.actual.positions[3] - before, error.error.positions[3]);
+  bench.run(1.0);
+  reached.print("reached");
 
-  // What the hardware does in a cycle.
-  void read_and_write()
-  {
-    for (int i = 0; i < RD_N; ++i) {
-      const double command = *plugin.command_interfaces_[i].value;
-      arm.tau[i] = std::isfinite(command) ? command : 0.0;
-    }
-    for (int k = 0; k < SUBSTEPS; ++k) {arm.step(RD_PERIOD / SUBSTEPS);}
-    node.time = rclcpp::Time(node.time.nanoseconds() + std::lround(1e9 * RD_PERIOD));
-    for (int i = 0; i < RD_N; ++i) {
-      *plugin.state_interfaces_[i].value = arm.q[i];
-      *plugin.state_interfaces_[RD_N + i].value = arm.v[i];
-      *plugin.state_interfaces_[2 * RD_N + i].value = arm.tau[i];
-    }
-  }
+  JointTrajectory other = bench.motion(0.1);
+  other.joint_names[0] = "other";
+  Goal(bench, other).print("other_joints");
+  JointTrajectory old = bench.motion(0.1);
+  old.header.stamp = rclcpp::Time(bench.node.time.nanoseconds() - 2000000000);
+  Goal(bench, old).print("old");
+  Goal(bench, bench.motion(9.0)).print("outside");
+  Goal(bench, bench.motion(0.1), -2.0).print("wrong_tolerance");
 
-  void run(double seconds, const std::atomic<bool> * until = nullptr)
-  {
-    for (double t = 0.0; t < seconds && !(until && *until); t += RD_PERIOD) {
-      read_and_write();
-      plugin.update(node.time, {std::lround(1e9 * RD_PERIOD)});
-      node.find<rclcpp::TimerBase>("timer").callback();
-      if (until) {std::this_thread::sleep_for(std::chrono::microseconds(100));}
-    }
-  }
+  Goal path(bench, bench.motion(-0.2), 1e-7);
+  bench.run(0.4);
+  path.print("path");
+  std::printf("speed_after_path %.4f\n", bench.arm.speed());
+  Goal end(bench, bench.motion(-0.2), -1.0, 1e-12, 0.3);
+  bench.run(1.2);
+  end.print("before_goal_time");
+  bench.run(0.3);
+  end.print("after_goal_time");
 
-  // Move joint 4 by an angle within 1 s.
-  void send(double angle, std::vector<std::string> names)
-  {
-    trajectory_msgs::msg::JointTrajectory message;
-    message.joint_names = std::move(names);
-    message.points.resize(1);
-    auto & point = message.points[0];
-    // The joints of the message are in reverse order.
-    point.positions.assign(arm.q.rbegin(), arm.q.rend());
-    point.positions[RD_N - 4] += angle;
-    point.velocities.assign(RD_N, 0.0);
-    point.time_from_start.sec = 1;
-    node.find<rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>>("~/reference")
-    .callback(message);
-  }
+  Goal cancelled(bench, bench.motion(0.3));
+  bench.run(0.4);
+  cancelled.cancel();
+  bench.run(0.004);
+  cancelled.print("cancelling");
+  bench.run(1.0);
+  cancelled.print("cancelled");
+  std::printf("speed_after_cancel %.4f\n", bench.arm.speed());
 
-  void call(const char * service)
-  {
-    std::atomic<bool> is_answered{false};
-    auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();
-    std::thread caller([&] {
-        node.find<rclcpp::Service<std_srvs::srv::Trigger>>(service).callback(nullptr, answer);
-        is_answered = true;
-      });
-    run(10.0, &is_answered);
-    caller.join();
-    std::printf("%s %d\n", service, answer->success);
-  }
-
-  void print_text(const char * name, const char * topic)
-  {
-    const auto & publisher = node.find<rclcpp::Publisher<std_msgs::msg::String>>(topic);
-    std::printf("%s %s\n", name, publisher.last.data.c_str());
-  }
-
-  int count(const char * topic)
-  {
-    return node.find<rclcpp::Publisher<sensor_msgs::msg::JointState>>(topic).count;
-  }
-};
+  Goal first(bench, bench.motion(0.3));
+  bench.run(0.3);
+  Goal(bench, other).print("refused_goal");
+  Goal second(bench, bench.motion(0.1));
+  first.print("replaced_by_goal");
+  bench.run(0.1);
+  bench.send(bench.motion(-0.1));
+  bench.run(0.1);
+  second.print("replaced_by_reference");
+  bench.run(1.0);
+}
 }  // namespace
 
 int main(int, char ** arguments)
 {
   static Bench bench;
   auto & plugin = bench.plugin;
-  std::vector<std::string> names(RD_PACKAGE::rd_joint_names, RD_PACKAGE::rd_joint_names + RD_N);
-  std::reverse(names.begin(), names.end());
-  plugin.update_rate = 100;
-  plugin.on_init();
   bench.node.parameters["estimates.restore_from"] = {std::string(arguments[1])};
   bench.node.parameters["estimates.save_to"] = {std::string(arguments[2])};
+  plugin.update_rate = 100;
   std::printf("wrong_rate %d\n", plugin.on_configure(STATE) == CallbackReturn::FAILURE);
   plugin.update_rate = static_cast<unsigned>(std::lround(1.0 / RD_PERIOD));
   std::printf("configured %d\n", plugin.on_configure(STATE) == CallbackReturn::SUCCESS);
   std::printf("first_state %s\n", plugin.state_interface_configuration().names[RD_N].c_str());
-  plugin.command_interfaces_.resize(RD_N);
-  plugin.state_interfaces_.resize(3 * RD_N);
-  bench.node.time = rclcpp::Time(1700000000000000000);
-  for (auto & interface : plugin.state_interfaces_) {*interface.value = NAN;}
   std::printf("refused %d\n", plugin.on_activate(STATE) == CallbackReturn::FAILURE);
 
-  const Arm start = bench.arm;
-  bench.read_and_write();
-  bench.arm = start;
-  std::printf("activated %d\n", plugin.on_activate(STATE) == CallbackReturn::SUCCESS);
+  std::printf("activated %d\n", bench.activate() == CallbackReturn::SUCCESS);
   bench.run(1.0);
   bench.print_text("mode_after_activation", "~/mode");
 
   const double before = bench.arm.q[3];
-  bench.send(0.2, {"other"});
+  JointTrajectory other = bench.motion(0.2);
+  other.joint_names = {"other"};
+  bench.send(other);
   bench.print_text("rejected", "~/reference_status");
-  bench.send(0.2, names);
+  bench.send(bench.motion(0.2));
   bench.run(2.0);
   bench.print_text("followed", "~/reference_status");
   std::printf("moved %.4f\n", bench.arm.q[3] - before);
   std::printf("errors %d\ncommands %d\n", bench.count("~/tracking_error"),
     bench.count("~/command"));
 
-  bench.send(-0.2, names);
+  bench.send(bench.motion(-0.2));
   bench.run(0.4);
   bench.call("~/stop");
   bench.run(1.0);
@@ -178,6 +135,8 @@ int main(int, char ** arguments)
   bench.call("~/resume");
   bench.run(0.1);
   bench.print_text("mode_after_resume", "~/mode");
+
+  try_goals(bench);
 
   // From the thread of the cycle: the last command is gravity.
   plugin.on_deactivate(STATE);
@@ -191,20 +150,10 @@ int main(int, char ** arguments)
   // From another thread, in motion, while the cycle goes on.
   plugin.on_activate(STATE);
   bench.run(1.0);
-  bench.send(0.4, names);
+  Goal last(bench, bench.motion(0.4));
   bench.run(0.5);
   std::printf("speed_before_end %.4f\n", bench.arm.speed());
-  std::atomic<bool> has_ended{false};
-  std::thread end([&] {
-      plugin.on_deactivate(STATE);
-      has_ended = true;
-    });
-  while (!has_ended) {
-    bench.read_and_write();
-    plugin.update(bench.node.time, {0});
-    std::this_thread::sleep_for(std::chrono::duration<double>(RD_PERIOD));
-  }
-  end.join();
+  bench.run_during([&] {plugin.on_deactivate(STATE);});
   std::printf("speed_after_end %.4f\n", bench.arm.speed());
 #if RD_ESTIMATES > 0
   const auto & estimates =
@@ -216,4 +165,5 @@ int main(int, char ** arguments)
 #endif
   plugin.on_cleanup(STATE);
   bench.print_text("last_mode", "~/mode");
+  last.print("stopped");
 }

@@ -5,12 +5,15 @@
 // functions of Humble, otherwise they are those of Kilted.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -56,7 +59,51 @@ struct JointTrajectory
   std::vector<std::string> joint_names;
   std::vector<JointTrajectoryPoint> points;
 };
+struct MultiDOFJointTrajectory {std::vector<int> points;};
 }
+
+namespace geometry_msgs::msg
+{
+struct Vector3 {double x = 0.0, y = 0.0, z = 0.0;};
+struct Quaternion {double x = 0.0, y = 0.0, z = 0.0, w = 1.0;};
+struct Pose {Vector3 position; Quaternion orientation;};
+struct Twist {Vector3 linear, angular;};
+struct PoseStamped {std_msgs::msg::Header header; Pose pose;};
+struct TwistStamped {std_msgs::msg::Header header; Twist twist;};
+}
+
+namespace control_msgs
+{
+struct JointTolerance {std::string name; double position = 0.0, velocity = 0.0, acceleration = 0.0;};
+namespace action
+{
+struct FollowJointTrajectory
+{
+  struct Goal
+  {
+    trajectory_msgs::msg::JointTrajectory trajectory;
+    trajectory_msgs::msg::MultiDOFJointTrajectory multi_dof_trajectory;
+    std::vector<JointTolerance> path_tolerance, goal_tolerance;
+    builtin_interfaces::msg::Duration goal_time_tolerance;
+  };
+  struct Result
+  {
+    enum : std::int32_t {
+      SUCCESSFUL = 0, INVALID_GOAL = -1, INVALID_JOINTS = -2, OLD_HEADER_TIMESTAMP = -3,
+      PATH_TOLERANCE_VIOLATED = -4, GOAL_TOLERANCE_VIOLATED = -5
+    };
+    std::int32_t error_code = 0;
+    std::string error_string;
+  };
+  struct Feedback
+  {
+    std_msgs::msg::Header header;
+    std::vector<std::string> joint_names;
+    trajectory_msgs::msg::JointTrajectoryPoint desired, actual, error;
+  };
+};
+}  // namespace action
+}  // namespace control_msgs
 
 namespace std_srvs::srv
 {
@@ -132,10 +179,11 @@ struct TimerBase
 
 struct Parameter
 {
-  std::variant<bool, double, std::string, std::vector<std::string>> value;
+  std::variant<bool, double, std::string, std::vector<double>, std::vector<std::string>> value;
   bool as_bool() const {return std::get<bool>(value);}
   double as_double() const {return std::get<double>(value);}
   std::string as_string() const {return std::get<std::string>(value);}
+  std::vector<double> as_double_array() const {return std::get<std::vector<double>>(value);}
   std::vector<std::string> as_string_array() const
   {
     return std::get<std::vector<std::string>>(value);
@@ -196,15 +244,16 @@ struct LifecycleNode
     return service;
   }
 
+  // Timers are kept by their period in ms.
   template <class Callback>
-  rclcpp::TimerBase::SharedPtr create_wall_timer(std::chrono::duration<double>, Callback callback)
+  rclcpp::TimerBase::SharedPtr create_wall_timer(
+    std::chrono::duration<double> period, Callback callback)
   {
-    const auto timer = keep<rclcpp::TimerBase>("timer");
+    const auto timer = keep<rclcpp::TimerBase>(std::to_string(std::lround(1e3 * period.count())));
     timer->callback = callback;
     return timer;
   }
 
-private:
   template <class Endpoint>
   std::shared_ptr<Endpoint> keep(const std::string & name)
   {
@@ -214,6 +263,56 @@ private:
   }
 };
 }  // namespace rclcpp_lifecycle
+
+namespace rclcpp_action
+{
+using GoalUUID = std::array<std::uint8_t, 16>;
+enum class GoalResponse { REJECT, ACCEPT_AND_EXECUTE };
+enum class CancelResponse { REJECT, ACCEPT };
+
+// A goal that keeps its result, and how it ended.
+template <class Action>
+struct ServerGoalHandle
+{
+  std::shared_ptr<const typename Action::Goal> goal;
+  std::shared_ptr<typename Action::Result> result;
+  std::shared_ptr<typename Action::Feedback> feedback;
+  std::string end = "active";
+  bool is_cancelled = false;
+
+  std::shared_ptr<const typename Action::Goal> get_goal() const {return goal;}
+  bool is_canceling() const {return is_cancelled;}
+  void publish_feedback(std::shared_ptr<typename Action::Feedback> message) {feedback = message;}
+  void succeed(std::shared_ptr<typename Action::Result> message) {finish("succeeded", message);}
+  void abort(std::shared_ptr<typename Action::Result> message) {finish("aborted", message);}
+  void canceled(std::shared_ptr<typename Action::Result> message) {finish("canceled", message);}
+
+private:
+  void finish(const char * how, std::shared_ptr<typename Action::Result> message)
+  {
+    end = how;
+    result = message;
+  }
+};
+
+template <class Action>
+struct Server
+{
+  using Handle = std::shared_ptr<ServerGoalHandle<Action>>;
+  std::function<GoalResponse(const GoalUUID &, std::shared_ptr<const typename Action::Goal>)> ask;
+  std::function<CancelResponse(Handle)> cancel;
+  std::function<void(Handle)> accepted;
+};
+
+template <class Action, class Node, class Ask, class Cancel, class Accepted>
+std::shared_ptr<Server<Action>> create_server(
+  Node node, const std::string & name, Ask ask, Cancel cancel, Accepted accepted)
+{
+  const auto server = node->template keep<Server<Action>>(name);
+  *server = {ask, cancel, accepted};
+  return server;
+}
+}  // namespace rclcpp_action
 
 namespace hardware_interface
 {
@@ -282,11 +381,27 @@ template <class T>
 class RealtimeBuffer
 {
 public:
-  T * readFromRT() {return &value_;}
-  void writeFromNonRT(const T & value) {value_ = value;}
+  T * readFromRT()
+  {
+    const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+    if (guard.owns_lock() && is_new_) {
+      std::swap(value_, next_);
+      is_new_ = false;
+    }
+    return &value_;
+  }
+
+  void writeFromNonRT(const T & value)
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    next_ = value;
+    is_new_ = true;
+  }
 
 private:
-  T value_;
+  std::mutex mutex_;
+  T value_{}, next_{};
+  bool is_new_ = false;
 };
 
 template <class Message>

@@ -12,16 +12,27 @@
 
 #define RD_POSE 12
 
-enum rd_goal { RD_GOAL_NONE, RD_GOAL_POSE, RD_GOAL_TWIST };
+enum rd_goal_kind { RD_GOAL_NONE, RD_GOAL_POSE, RD_GOAL_TWIST };
+
+/* A pose or twist to follow, valid for RD_GOAL_TIMEOUT. */
+struct rd_goal {
+    double values[7]; /* Position and quaternion x y z w, or a twist. */
+    double age; /* s. */
+    enum rd_goal_kind kind;
+};
 
 /* A desired pose that follows goals within limits; see control/motion/pose_setpoint.py. */
 struct rd_setpoint {
     double position[3], quaternion[4]; /* x y z w. */
     double twist[6], acceleration[6];
-    double goal[7]; /* Position and quaternion, or a twist. */
-    double age; /* Of the goal, s. */
-    enum rd_goal kind;
+    struct rd_goal goal;
 };
+
+/* Set a pose, quaternion x y z w; returns 0 where it is none, which changes nothing. */
+int rd_goal_set_pose(struct rd_goal *goal, const double position[3], const double quaternion[4]);
+
+/* Set a twist, cut to the limits; returns 0 where it is not finite. */
+int rd_goal_set_twist(struct rd_goal *goal, const double twist[6]);
 
 void rd_setpoint_begin(struct rd_setpoint *s, const double pose[RD_POSE]);
 void rd_setpoint_advance(struct rd_setpoint *s, double dt);
@@ -37,11 +48,5 @@ struct rd_law {
     double held[RD_N]; /* Pose held last. */
     int has_held;
 };
-
-/* Move towards a pose, quaternion x y z w; returns 0 where it is none, which changes nothing. */
-int rd_law_follow_pose(struct rd_law *law, const double position[3], const double quaternion[4]);
-
-/* Move at a twist, cut to the limits; returns 0 where it is not finite. */
-int rd_law_follow_twist(struct rd_law *law, const double twist[6]);
 
 #endif

@@ -60,22 +60,15 @@ static void turn_between(const double *to, const double *from, double *out)
         out[i] = factor * turn[i];
 }
 
-static void forget_goal(struct rd_setpoint *s)
-{
-    s->kind = RD_GOAL_NONE;
-    s->age = INFINITY;
-}
-
 void rd_setpoint_begin(struct rd_setpoint *s, const double pose[RD_POSE])
 {
     memset(s, 0, sizeof *s);
     memcpy(s->position, pose + 9, sizeof s->position);
     quaternion_of(pose, s->quaternion);
-    forget_goal(s);
 }
 
 /* Acceleration of a displacement or rotation towards a goal. */
-static void accelerate(enum rd_goal kind, const double *way, const double *velocity, double rate,
+static void accelerate(enum rd_goal_kind kind, const double *way, const double *velocity, double rate,
                        double speed, double most, double *out)
 {
     const double far = rd_length(way);
@@ -97,19 +90,21 @@ void rd_setpoint_advance(struct rd_setpoint *s, double dt)
 {
     const double rate = dt > 0.0 ? fmin(4.0 * RD_APPROACH_RATE, 1.0 / dt) : 0.0;
     double way[6] = {0.0}, half[3], turn[4], after[4], scale;
+    struct rd_goal *goal = &s->goal;
 
-    s->age += dt;
-    if (s->age > RD_GOAL_TIMEOUT)
-        forget_goal(s);
-    if (s->kind == RD_GOAL_TWIST) {
-        memcpy(way, s->goal, sizeof way);
-    } else if (s->kind == RD_GOAL_POSE) {
+    goal->age += dt;
+    if (goal->age > RD_GOAL_TIMEOUT)
+        goal->kind = RD_GOAL_NONE;
+    if (goal->kind == RD_GOAL_TWIST) {
+        memcpy(way, goal->values, sizeof way);
+    } else if (goal->kind == RD_GOAL_POSE) {
         for (int i = 0; i < 3; ++i)
-            way[i] = s->goal[i] - s->position[i];
-        turn_between(s->goal + 3, s->quaternion, way + 3);
+            way[i] = goal->values[i] - s->position[i];
+        turn_between(goal->values + 3, s->quaternion, way + 3);
     }
-    accelerate(s->kind, way, s->twist, rate, RD_TIP_SPEED, RD_TIP_ACCELERATION, s->acceleration);
-    accelerate(s->kind, way + 3, s->twist + 3, rate, RD_TURN_RATE, RD_TURN_ACCELERATION,
+    accelerate(goal->kind, way, s->twist, rate, RD_TIP_SPEED, RD_TIP_ACCELERATION,
+               s->acceleration);
+    accelerate(goal->kind, way + 3, s->twist + 3, rate, RD_TURN_RATE, RD_TURN_ACCELERATION,
                s->acceleration + 3);
     for (int i = 0; i < 3; ++i) {
         s->position[i] += dt * (s->twist[i] + 0.5 * dt * s->acceleration[i]);
@@ -144,32 +139,29 @@ void rd_setpoint_yield(struct rd_setpoint *s, const double pose[RD_POSE], const 
     compose(turn, turned, s->quaternion);
 }
 
-int rd_law_follow_pose(struct rd_law *law, const double position[3], const double quaternion[4])
+int rd_goal_set_pose(struct rd_goal *goal, const double position[3], const double quaternion[4])
 {
-    struct rd_setpoint *s = &law->setpoint;
     const double *p = quaternion;
     const double length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
 
     if (!(isfinite(position[0] + position[1] + position[2])
           && fabs(length - 1.0) <= RD_QUATERNION_TOLERANCE))
         return 0;
-    memcpy(s->goal, position, 3 * sizeof *position);
+    memcpy(goal->values, position, 3 * sizeof *position);
     for (int i = 0; i < 4; ++i)
-        s->goal[3 + i] = p[i] / length;
-    s->kind = RD_GOAL_POSE;
-    s->age = 0.0;
+        goal->values[3 + i] = p[i] / length;
+    goal->kind = RD_GOAL_POSE;
+    goal->age = 0.0;
     return 1;
 }
 
-int rd_law_follow_twist(struct rd_law *law, const double twist[6])
+int rd_goal_set_twist(struct rd_goal *goal, const double twist[6])
 {
-    struct rd_setpoint *s = &law->setpoint;
-
     for (int i = 0; i < 6; ++i)
         if (!isfinite(twist[i]))
             return 0;
-    memcpy(s->goal, twist, 6 * sizeof *twist);
-    s->kind = RD_GOAL_TWIST;
-    s->age = 0.0;
+    memcpy(goal->values, twist, 6 * sizeof *twist);
+    goal->kind = RD_GOAL_TWIST;
+    goal->age = 0.0;
     return 1;
 }
