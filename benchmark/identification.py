@@ -22,10 +22,10 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from identification_blocks import measure_blocks
@@ -50,6 +50,8 @@ LOGS = Path(__file__).parent / 'identification_logs'
 DOCUMENT = DOCS / 'identification.md'
 #: Seconds that do not count at both ends of a segment, as filters settle there.
 TRIM = 0.5
+
+Result = TypeVar('Result')
 
 
 def described(name: str, data: Path) -> Robot:
@@ -98,16 +100,21 @@ def errors(found: Identification, dataset: Dataset, cutoff: float) -> tuple[floa
         squares(found, dataset, found.halves[1], cutoff, (-np.inf, found.middle))]))
 
 
+def with_cost(work: Callable[[], Result]) -> tuple[Result, str]:
+    """Result of a computation, and two cells: its processor time, s, and largest memory, MB."""
+    Path('/proc/self/clear_refs').write_text('5')  # the largest memory so far is forgotten
+    start = time.process_time()
+    result = work()
+    seconds = time.process_time() - start
+    memory = int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1024
+    return result, f'{seconds:.1f} | {memory:.0f}'
+
+
 def run(name: str, data: Path) -> tuple[str, str]:
     """Identify the robot of one log; its rows of both tables."""
     robot, dataset, content = load(name, data)
     cutoff = float(content['evaluation_cutoff'])
-    # The largest memory is counted from here on.
-    Path('/proc/self/clear_refs').write_text('5')
-    start = time.process_time()
-    found = identify(dataset, robot, estimate_settings(content))
-    seconds = time.process_time() - start
-    memory = int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1024
+    found, cost = with_cost(lambda: identify(dataset, robot, estimate_settings(content)))
     inside, twofold = errors(found, dataset, cutoff)
     chosen = {choice.what: choice.value for choice in found.choices}
     for choice in found.choices:
@@ -117,10 +124,10 @@ def run(name: str, data: Path) -> tuple[str, str]:
            f'| **{inside:.2f} / {twofold:.2f}** | {chosen["friction"]} | '
            f'{chosen.get("gravity", "as described")} | {chosen.get("lag of efforts", "0")} | '
            f'{found.signals.cutoff:.3g} Hz, {found.signals.velocity} | {verdict(found)} |')
-    print(row, f'{seconds:.1f} s', flush=True)
+    print(row, flush=True)
     cells = [f'{baseline[0]:g} / {baseline[1]:g}', f'{inside:.2f} / {twofold:.2f}',
              *(other_estimator(name, found, dataset, robot, content) for name in CLOSED_LOOP),
-             VERDICT_WORDS[found.verdict], f'{seconds:.1f}', f'{memory:.0f}']
+             VERDICT_WORDS[found.verdict], cost]
     methods = f'| {content["name"]} | ' + ' | '.join(cells) + ' |'
     print(methods, flush=True)
     return row, methods
@@ -193,11 +200,10 @@ def measured(name: str, data: Path) -> tuple[str, str, list[str]]:
     print(name, flush=True)
     content = read_settings(LOGS / f'{name}.yaml')[1]
     if 'output_error' in content:
-        start = time.process_time()
-        row, table = run_drives(load_robot(content, (LOGS, data))[1], data, content)
+        robot = load_robot(content, (LOGS, data))[1]
+        (row, table), cost = with_cost(lambda: run_drives(robot, data, content))
         cells = [cell.strip() for cell in row.split('|')]
-        methods = (f'| {content["name"]} | - | - | {cells[4]} | - | - | '
-                   f'{time.process_time() - start:.0f} | - |')
+        methods = f'| {content["name"]} | - | - | {cells[4]} | - | {cells[9]} | {cost} |'
     else:
         row, methods = run(name, data)
         table = published(name, data) if 'published' in content else []

@@ -288,7 +288,8 @@ def identify(dataset: Dataset, robot: Robot, settings: EstimateSettings | None =
                    or any(feature.term == term for feature in whole.model.features))
     structural = structural_base(Dynamics(robot.with_gravity(whole.model.gravity)), always)
     missing = missing_motion(whole.model, base, structural, always)
-    findings = (*dataset.findings, *plausibility(dataset, robot), *late_efforts(signals),
+    findings = (*dataset.findings, *plausibility(dataset, robot, signals.lag),
+                *late_efforts(signals),
                 *stop_findings(dataset, stack.on_stops),
                 *driving_friction(stack, model))
     clock.tick('plausibility')

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.control.feedback.drives import with_rotors
 from robot_dynamics.errors import Finding, ParameterError, RecordingError, Severity
-from robot_dynamics.identification.checks.plausibility import plausibility
+from robot_dynamics.identification.checks.alternatives import LAG_STEP, common_lag
+from robot_dynamics.identification.checks.plausibility import late_efforts, plausibility
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import COULOMB_VELOCITY
 from robot_dynamics.identification.model import Model
@@ -28,6 +30,7 @@ from robot_dynamics.identification.quality import (
 )
 from robot_dynamics.identification.result import POOR, Residuals
 from robot_dynamics.identification.rigid import require_motion
+from robot_dynamics.identification.signal_selection import excerpt
 from robot_dynamics.identification.signals import (
     Motion,
     SignalSettings,
@@ -37,7 +40,7 @@ from robot_dynamics.identification.signals import (
 )
 from robot_dynamics.identification.stops import on_stops
 from robot_dynamics.model.arrays import FloatArray
-from robot_dynamics.model.robot import Robot
+from robot_dynamics.model.robot import Robot, prismatic_joints
 from robot_dynamics.model.yaml_text import read_yaml
 
 
@@ -48,6 +51,8 @@ class Candidate:
     name: str
     model: Model
     signals: SignalSettings | None = None
+    #: What a reader of its errors must know.
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +88,30 @@ def described_model(robot: Robot) -> Model:
     return Model(robot, np.eye(robot.n), robot.joint_names,
                  tuple(feature for feature, _ in features), robot.gravity, robot.parameters,
                  np.array([value for _, value in features]), robot.parameters)
+
+
+def described_candidate(name: str, robot: Robot, *, has_rotors: bool = True) -> Candidate:
+    """Description as the nodes use it, with assumed rotors of joints that describe none.
+
+    Without ``has_rotors``, efforts are those of torque sensors behind the gears.
+
+    Examples
+    --------
+    >>> from robot_dynamics import Robot
+    >>> from robot_dynamics.identification.validation import described_candidate
+    >>> one = described_candidate('planar_2r', Robot.from_urdf('urdf/planar_2r.urdf'))
+    >>> one.findings[0].message
+    'has assumed rotors as in the nodes: joint1 0.3 kg m^2, joint2 0.15 kg m^2'
+    """
+    whole = with_rotors(robot) if has_rotors else robot
+    assumed = [f'{joint} {inertia:.2g} {"kg" if slides else "kg m^2"}'
+               for joint, inertia, given, slides in zip(
+                   robot.joint_names, whole.armature, robot.armature, prismatic_joints(robot),
+                   strict=True) if inertia != given]
+    findings = (Finding(Severity.INFO, name, 'has assumed rotors as in the nodes: '
+                        + ', '.join(assumed), 'describe them by armature; with torque sensors '
+                        'behind the gears set estimate.armature: false'),) if assumed else ()
+    return Candidate(name, described_model(whole), findings=findings)
 
 
 def read_identified(folder: Path) -> Candidate:
@@ -137,7 +166,7 @@ def validate(dataset: Dataset, candidates: Sequence[Candidate]) -> Validation:
         Motion and efforts of the joints of all models.
     candidates : sequence of Candidate
         The models. The filters are those of the first identified one; without one, the cut-off
-        is that of the motion.
+        is that of the motion. A lag of the efforts is found and removed.
 
     Returns
     -------
@@ -176,10 +205,13 @@ def validate(dataset: Dataset, candidates: Sequence[Candidate]) -> Validation:
     if dataset.is_gravity_compensated:
         candidates = [replace(one, model=replace(one.model, gravity=np.zeros(3)))
                       for one in candidates]
+    robot = candidates[0].model.robot
+    lag = common_lag(excerpt(dataset), robot)
+    if lag and abs(lag - signals.lag) > LAG_STEP:
+        signals = replace(signals, lag=lag)
     motions = motions_of(dataset, signals)
     parts = tuple(predicted(motion, [one.model.efforts(motion) for one in candidates], signals)
                   for motion in motions)
-    robot = candidates[0].model.robot
     used = ~np.concatenate([
         on_stops(robot, dataset, motion, signals.cutoff)[motion.trim:motion.count - motion.trim]
         for motion in motions])
@@ -194,7 +226,8 @@ def validate(dataset: Dataset, candidates: Sequence[Candidate]) -> Validation:
                                       np.sum(measured ** 2, axis=0, where=used),
                                       np.sum(used, axis=0)))
     reference, noise = reference_efforts(robot, dataset), reading_noise(dataset, signals)
-    findings = (*dataset.findings, *plausibility(dataset, robot))
+    findings = (*dataset.findings, *(finding for one in candidates for finding in one.findings),
+                *plausibility(dataset, robot, signals.lag), *late_efforts(signals))
     # A recording in another unit validates nothing.
     is_wrong = any(one.severity is Severity.ERROR for one in findings)
     verdicts = tuple(POOR if is_wrong else grade(

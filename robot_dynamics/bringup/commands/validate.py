@@ -18,9 +18,10 @@ from robot_dynamics.identification.dataset.dataset import joined, load_dataset
 from robot_dynamics.identification.dataset.settings import DatasetSettings, read_settings
 from robot_dynamics.identification.outputs import RESULT, result_file
 from robot_dynamics.identification.result import findings_list
+from robot_dynamics.identification.rigid import estimate_settings
 from robot_dynamics.identification.validation import (
     Candidate,
-    described_model,
+    described_candidate,
     read_identified,
     validate,
 )
@@ -50,13 +51,14 @@ def run(options: argparse.Namespace) -> int:
     require_replaceable(options.output, (PAGE, RESULT))
     settings, content = (DatasetSettings(), {}) if options.config is None else read_settings(
         options.config)
+    has_rotors = estimate_settings(content).armature is not False
     if Path(options.model).is_dir():
         first = read_identified(Path(options.model))
     else:
         robot = load_robot(content, (), options.model, options.robot_args)[1]
-        first = Candidate(options.model, described_model(robot))
+        first = described_candidate(options.model, robot, has_rotors=has_rotors)
     robot = first.model.robot
-    candidates = [first, *(_candidate(name, robot) for name in options.against)]
+    candidates = [first, *(_candidate(name, robot, has_rotors) for name in options.against)]
     dataset = joined([load_dataset(path, robot, settings) for path in options.recordings])
     found = validate(dataset, candidates)
     content = {'source': dataset.source, 'rows': dataset.count, 'cutoff': found.signals.cutoff,
@@ -70,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _candidate(name: str, like: Robot) -> Candidate:
+def _candidate(name: str, like: Robot, has_rotors: bool) -> Candidate:
     """A further model, with the joints and the base of the first one if it is a description."""
     if Path(name).is_dir():
         return read_identified(Path(name))
     description = load_description(name)
-    return Candidate(name, described_model(Robot.from_urdf(
+    return described_candidate(name, Robot.from_urdf(
         description.urdf.encode(), joints=like.joint_names, base_link=like.base_name,
-        gravity=description.robot.gravity)))
+        gravity=description.robot.gravity), has_rotors=has_rotors)

@@ -34,15 +34,15 @@ from robot_dynamics.identification.signals import (
     motions_of,
 )
 from robot_dynamics.identification.stops import on_stops
-from robot_dynamics.model.arrays import BoolArray, FloatArray
+from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Factors by which an alternative has to reduce the errors, multiplied over the joints, to be
-#: likely (a warning) and certain (an error). Right logs have factors below 1.2.
-LIKELY, CERTAIN = 1.5, 2.5
+#: likely (a warning) and certain (an error). Right logs have factors below 1.6.
+LIKELY, CERTAIN = 1.7, 2.5
 #: Errors do not count below these fractions of the RMS effort of their joint, and of the largest
 #: RMS effort of a joint.
-EXACT, SMALL = 0.01, 0.01
+EXACT, SMALL = 0.01, 0.005
 #: Weight of the description, which keeps bodies consistent.
 PRIOR_WEIGHT = 1.0
 #: Least and largest factor of an effort in another unit.
@@ -86,26 +86,30 @@ class _Alternative:
     is_scaled: bool = False
 
 
-def samples_of(dataset: Dataset, robot: Robot) -> Samples:
-    """Samples of a log."""
+def samples_of(dataset: Dataset, robot: Robot, lag: float = 0.0) -> Samples:
+    """Samples of a log with a lag of efforts, s."""
     cutoff = cutoff_of(dataset)
     # Filters have not settled at the ends.
     parts = [[x[motion.trim:motion.count - motion.trim] for x in (
         motion.q, motion.v, motion.a, effort, ~on_stops(robot, dataset, motion, cutoff))]
-        for motion, effort in _motions(dataset)]
+        for motion, effort in _motions(dataset, lag)]
     return Samples(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _motions(dataset: Dataset) -> list[tuple[Motion, FloatArray]]:
+def _motions(dataset: Dataset, lag: float = 0.0) -> list[tuple[Motion, FloatArray]]:
     """Motions of a log, and their efforts filtered as the positions."""
     cutoff = cutoff_of(dataset)
     return [(motion, low_pass(motion.effort, motion.rate, WIDER * cutoff))
-            for motion in motions_of(dataset, SignalSettings(cutoff))]
+            for motion in motions_of(dataset, SignalSettings(cutoff, lag=lag))]
 
 
-def alternative_findings(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
-    """The most likely mistake in a log as an error or a warning, or nothing."""
-    samples = samples_of(dataset, robot)
+def alternative_findings(dataset: Dataset, robot: Robot, lag: float = 0.0
+                         ) -> tuple[Finding, ...]:
+    """The most likely mistake in a log as an error or a warning, or nothing.
+
+    ``lag`` is that of the efforts, s.
+    """
+    samples = samples_of(dataset, robot, lag)
     samples = samples.rows(np.all(samples.free, axis=1), _SAMPLES)
     recorded = equations = _Equations(robot, samples)
     if not equations.are_enough:
@@ -209,16 +213,36 @@ class _Equations:
     def _fit(self, grams: FloatArray, products: FloatArray, squares: FloatArray,
              total: FloatArray, floor: FloatArray, is_consistent: bool
              ) -> tuple[FloatArray, float]:
-        """Parameters and errors, by least squares weighted by the errors of the joints."""
+        """Parameters and errors, by least squares weighted by the errors of the joints.
+
+        With consistent bodies, friction that would drive a joint and negative rotors are left out.
+        """
         left = np.ones(len(total))
         for _ in range(_PASSES):
             weights = self._W.shape[1] / (left * total)
             H, h = np.tensordot(weights, grams, 1), weights @ products
-            x = fit_consistent(H, h, prior_of(self.robot.inertial_parameters),
-                               PRIOR_WEIGHT).x if is_consistent else _least_squares(H, h)
+            x = self._consistent(H, h) if is_consistent else _least_squares(H, h)
             errors = squares - 2.0 * products @ x + np.einsum('p,jpq,q->j', x, grams, x)
             left = np.maximum(errors / total, floor)
         return x, 0.5 * float(np.sum(np.log(left)))
+
+    def _consistent(self, H: FloatArray, h: FloatArray) -> FloatArray:
+        prior = prior_of(self.robot.inertial_parameters)
+        x = fit_consistent(H, h, prior, PRIOR_WEIGHT).x
+        impossible = self._impossible(x)
+        if len(impossible):
+            H[impossible] = H[:, impossible] = h[impossible] = 0.0
+            x = fit_consistent(H, h, prior, PRIOR_WEIGHT).x
+        return x
+
+    def _impossible(self, x: FloatArray) -> IntArray:
+        """Columns of viscous and dry friction with negative power, and of negative rotors."""
+        joints = np.arange(self.robot.n)
+        viscous = 10 * self.robot.n_bodies + _OWN * joints + 1
+        dry, rotor = viscous + 1, viscous + 2
+        driving = x[viscous] * self._grams[joints, viscous, viscous] \
+            + x[dry] * self._grams[joints, dry, viscous] < 0.0
+        return np.concatenate([viscous[driving], dry[driving], rotor[x[rotor] < 0.0]])
 
 
 def _variation(efforts: FloatArray) -> FloatArray:
@@ -305,17 +329,23 @@ def _gravities(samples: Samples, robot: Robot, names: tuple[str, ...]
     if size == 0.0:
         return
     rest = np.zeros_like(samples.q)
-    pull = np.max(np.abs(Dynamics(robot).regressor(samples.q, rest, rest)), axis=(0, 2))
-    heavy = [name for name, one in zip(names, pull, strict=True) if one > 1e-9 * size]
+
+    def pulled(mounted: Robot) -> BoolArray:
+        """Mask of the joints on which gravity acts."""
+        pull = np.abs(Dynamics(mounted).regressor(samples.q, rest, rest))
+        return np.max(pull, axis=(0, 2)) > 1e-9 * size
+
+    heavy = [name for name, one in zip(names, pulled(robot), strict=True) if one]
     yield _Alternative(compensated_finding(', '.join(heavy)), samples,
                        robot.with_gravity((0.0, 0.0, 0.0)))
     for axis, sign in ((axis, sign) for axis in range(3) for sign in (1.0, -1.0)):
-        gravity = size * sign * np.eye(3)[axis]
-        if gravity @ robot.gravity < 0.9 * size ** 2:
+        mounted = robot.with_gravity(size * sign * np.eye(3)[axis])
+        # Without an effect, it would be the same as efforts without gravity.
+        if mounted.gravity @ robot.gravity < 0.9 * size ** 2 and np.any(pulled(mounted)):
             yield _Alternative(
                 _error('gravity', f'acts along {"+" if sign > 0.0 else "-"}{"xyz"[axis]} of the '
                        'base, not as described', 'describe the mounting: a fixed joint from a '
-                       'level base link to the arm'), samples, robot.with_gravity(gravity))
+                       'level base link to the arm'), samples, mounted)
 
 
 def _error(subject: str, message: str, remedy: str) -> Finding:

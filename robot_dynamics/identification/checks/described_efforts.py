@@ -41,9 +41,12 @@ _UNITS = ('set effort.kind with torque_constant and gear_ratio; if efforts are N
           'masses of the description first')
 
 
-def described_findings(dataset: Dataset, robot: Robot) -> list[Finding]:
-    """Findings on unit, sign and gravity of the efforts, by a regression on the description."""
-    samples = samples_of(dataset, robot)
+def described_findings(dataset: Dataset, robot: Robot, lag: float = 0.0) -> list[Finding]:
+    """Findings on unit, sign and gravity of the efforts, by a regression on the description.
+
+    ``lag`` is that of the efforts, s.
+    """
+    samples = samples_of(dataset, robot, lag)
     samples = samples.rows(np.any(samples.free, axis=1), SAMPLES)
     model = Dynamics(robot, armature=False)
     gravity = model.gravity_torque(samples.q)

@@ -45,13 +45,16 @@ APART = 0.02
 _ROWS = 20_000
 
 
-def plausibility(dataset: Dataset, robot: Robot) -> tuple[Finding, ...]:
-    """Implausible units, signs and readings of a log, and the setting that corrects each."""
+def plausibility(dataset: Dataset, robot: Robot, lag: float = 0.0) -> tuple[Finding, ...]:
+    """Implausible units, signs and readings of a log, and the setting that corrects each.
+
+    ``lag`` is that of the efforts, s.
+    """
     dataset = excerpt(dataset)
-    efforts = alternative_findings(dataset, robot)
+    efforts = alternative_findings(dataset, robot, lag)
     if not any(one.severity is Severity.ERROR for one in efforts):
         # Where nothing else is certain, the masses of the description count too.
-        efforts = tuple(described_findings(dataset, robot)) or efforts
+        efforts = tuple(described_findings(dataset, robot, lag)) or efforts
     return (*efforts, *reading_findings(dataset, robot, *compare_velocity(dataset)))
 
 

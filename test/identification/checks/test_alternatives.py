@@ -71,11 +71,11 @@ def test_right_logs_of_arms_with_light_joints(make_arm, links):
 
 @pytest.mark.parametrize('joints', [1, 2, 3, 7])
 def test_all_efforts_of_the_opposite_sign(arms, joints):
-    """With seven joints, without the masses of the description."""
+    """Friction would drive the joints: the masses of the description are not needed."""
     arm = arms[joints]
     (subject, message), = arm.errors(tau=-arm.tau)
     assert 'has its sign flipped' in message
-    assert subject == ('effort' if joints == 7 else ', '.join(arm.robot.joint_names))
+    assert subject == ('effort' if joints > 1 else arm.robot.joint_names[0])
 
 
 @pytest.mark.parametrize('joints', [1, 2, 3, 7])
