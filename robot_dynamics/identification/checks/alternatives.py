@@ -38,8 +38,8 @@ from robot_dynamics.model.arrays import BoolArray, FloatArray, IntArray
 from robot_dynamics.model.robot import Robot, prismatic_joints
 
 #: Factors by which an alternative has to reduce the errors, multiplied over the joints, to be
-#: likely (a warning) and certain (an error). Right logs have factors below 1.6.
-LIKELY, CERTAIN = 1.7, 2.5
+#: likely (a warning) and certain (an error). Right logs have factors below 1.55.
+LIKELY, CERTAIN = 1.6, 2.5
 #: Errors do not count below these fractions of the RMS effort of their joint, and of the largest
 #: RMS effort of a joint.
 EXACT, SMALL = 0.01, 0.005
@@ -144,17 +144,16 @@ def common_lag(dataset: Dataset, robot: Robot) -> float:
     equations = _Equations(robot, samples.rows(free, _SAMPLES))
     if not equations.are_enough:
         return 0.0
-    # As for other alternatives, the log as it is has consistent bodies.
-    before = equations.errors(samples.rows(free, _SAMPLES).effort, is_consistent=True)
     motions = _motions(dataset)
-    errors = []
-    for lag in lags:
+
+    def moved(lag: float) -> FloatArray:
         shifted = [by_lines(motion.time[motion.trim:motion.count - motion.trim] + lag, motion.time,
                             effort) for motion, effort in motions]
-        moved = replace(samples, effort=np.concatenate(shifted)).rows(free, _SAMPLES)
-        errors.append(equations.errors(moved.effort))
-    best = int(np.argmin(errors))
-    return float(lags[best]) if before - errors[best] > np.log(LIKELY) else 0.0
+        return replace(samples, effort=np.concatenate(shifted)).rows(free, _SAMPLES).effort
+
+    best = float(min(lags, key=lambda lag: equations.errors(moved(lag))))
+    before, after = (equations.errors(moved(lag), is_consistent=True) for lag in (0.0, best))
+    return best if before - after > np.log(LIKELY) else 0.0
 
 
 class _Equations:
