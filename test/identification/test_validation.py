@@ -14,6 +14,7 @@ from robot_dynamics.identification.outputs import make_outputs
 from robot_dynamics.identification.rigid import EstimateSettings, identify
 from robot_dynamics.identification.validation import (
     Candidate,
+    described_candidate,
     described_model,
     read_identified,
     validate,
@@ -46,6 +47,31 @@ def test_joint_terms_of_a_description_count(three):
                      [Candidate('with', described_model(robot)),
                       Candidate('without', described_model(three.robot))])
     assert found.residuals[0].total < 0.01 < 0.05 < found.residuals[1].total
+
+
+def test_rotors_of_a_description_are_assumed_as_in_the_nodes(three):
+    robot = replace(three.robot, armature=np.array([0.5, 0.0, 0.0]))
+    robot = replace(robot, limits=replace(robot.limits, effort=np.array([100.0, 50.0, np.inf])))
+    assumed = np.array([0.5, 0.15, 0.0])
+    t, q, v, a = three.motion(seconds=20.0)
+    tau = Dynamics(robot, armature=False).inverse_dynamics(q, v, a) + assumed * a
+    found = validate(dataset_from_arrays(robot, t, q, tau), [
+        described_candidate('motors', robot),
+        described_candidate('torque sensors', robot, has_rotors=False)])
+    assert found.residuals[0].relative[1] < 0.005 < 0.05 < found.residuals[1].relative[1]
+    finding, = (one for one in found.findings if one.subject == 'motors')
+    assert finding.message == 'has assumed rotors as in the nodes: j2 0.15 kg m^2'
+
+
+def test_late_efforts_are_named_and_moved(three):
+    t, q, v, a = three.motion(seconds=20.0)
+    tau = Dynamics(three.robot).inverse_dynamics(q, v, a)
+    late = np.stack([np.interp(t - 0.3, t, one) for one in tau.T], axis=1)
+    found = validate(dataset_from_arrays(three.robot, t, q, late),
+                     [Candidate('right', described_model(three.robot))])
+    assert found.signals.lag == pytest.approx(0.3, abs=0.011)
+    assert found.verdicts == ('good',)
+    assert any('comes 300 ms after the positions' in one.message for one in found.findings)
 
 
 def test_an_identified_folder_predicts_as_the_identification(three, tmp_path):

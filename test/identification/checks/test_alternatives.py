@@ -125,6 +125,46 @@ def test_one_joint_of_another_sign_or_unit(arms, joints):
         assert subject == name and words in message
 
 
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_the_sign_of_a_joint_of_mostly_friction(arms, sign):
+    """Friction brakes, whatever the masses are; the joint turns about a vertical axis."""
+    arm = arms[3]
+    tau = arm.tau.copy()
+    tau[:, 0] = 0.05 * tau[:, 0] + np.std(tau[:, 0]) * (np.tanh(arm.v[:, 0] / 0.03) + arm.v[:, 0])
+    tau[:, 0] *= sign
+    found = arm.errors(tau=tau)
+    assert [(subject, message[:27]) for subject, message in found] == (
+        [] if sign > 0.0 else [('j1', 'effort has its sign flipped')])
+
+
+@pytest.mark.parametrize(('moves', 'what'), [(False, 'efforts'), (True, 'positions')])
+def test_light_wrist_joints_exchanged(arms, moves, what):
+    """Their efforts are at most a fortieth of the largest."""
+    arm = arms[7]
+    order = [0, 1, 2, 3, 4, 6, 5]
+    size = np.std(arm.tau, axis=0) / np.max(np.std(arm.tau, axis=0))
+    assert np.all(size[5:] < 0.025)
+    found = arm.errors(arm.q[:, order]) if moves else arm.errors(tau=arm.tau[:, order])
+    subject, message = found[0]
+    assert subject == 'joint6, joint7' and f'have their {what} exchanged' in message
+
+
+@pytest.mark.parametrize('joints', [3, 7])
+def test_amperes_by_constants_of_the_joints(arms, joints):
+    arm = arms[joints]
+    constants = np.linspace(14.0, 6.0, joints)
+    assert any('look like amperes' in message for _, message in arm.errors(
+        tau=arm.tau / constants))
+
+
+@pytest.mark.parametrize('joints', [2, 7])
+def test_late_efforts_have_no_other_mistake(arms, joints):
+    arm, lag = arms[joints], 0.3
+    late = np.stack([np.interp(arm.t - lag, arm.t, one) for one in arm.tau.T], axis=1)
+    dataset = dataset_from_arrays(arm.robot, arm.t, arm.q, late)
+    assert not plausibility(dataset, arm.robot, lag)
+
+
 def test_a_factor_that_a_wrong_mass_could_have(arms):
     """The other joints require the effort, whatever the masses are."""
     arm = arms[7]
