@@ -36,7 +36,7 @@ class Beside:
     def __init__(self, session):
         self.session, self.names = session, session.robot.joint_names
         self.texts = core_files(session)
-        self.script, self.expected = ['a'], [(Mode.WAITING, None, None, None)]
+        self.script, self.expected = ['a'], [(Mode.WAITING, '', None, None, None)]
 
     def state(self, t, q, v, effort):
         session = self.session
@@ -107,10 +107,14 @@ class Beside:
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
         assert len(lines) == len(self.expected)
-        for step, (line, (mode, result, effort, adapted)) in enumerate(
+        for step, (line, (mode, reason, result, effort, adapted)) in enumerate(
                 zip(lines, self.expected, strict=True)):
-            words, where = line.split(), f'step {step}: {self.script[step][:100]}'
-            assert MODES[int(words[0])] is mode, f'{where}: {mode}, {self.session.reason}'
+            *words, joint, cause = line.split(maxsplit=5 + len(self.names))
+            where = f'step {step}: {self.script[step][:100]}'
+            assert MODES[int(words[0])] is mode, f'{where}: {mode}, {reason}'
+            if mode in (Mode.HOLDING, Mode.SAFE):
+                assert reason.startswith(cause), f'{where}: {cause}, {reason}'
+                assert joint == '-1' or self.names[int(joint)] in reason, where
             assert result is None or (words[1] == '0') == result, where
             assert (words[2] == '1') == (effort is not None), where
             assert adapted is None or (words[3] == '1') == adapted, where
@@ -121,7 +125,7 @@ class Beside:
 
     def _note(self, call, numbers=(), result=None, command=None):
         self.script.append(' '.join([call, *(f'{x:.17g}' for x in numbers)]))
-        self.expected.append((self.session.mode, result,
+        self.expected.append((self.session.mode, self.session.reason, result,
                               None if command is None else command.effort.copy(),
                               self.session.adapted if call == 's' else None))
 

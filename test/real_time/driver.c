@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Plays a script to a controller: a line with a letter and numbers for each call. Prints a line
- * for each: mode, result, whether there is a command, whether the law learnt, and the efforts.
+ * for each: mode, result, whether there is a command, whether the law learnt, the efforts, and the
+ * joint and the cause of the mode.
  */
 #include "controller.h"
 
@@ -58,7 +59,7 @@ int main(void)
         printf("%d %d %d %d", c.mode, result, c.has_command, c.adapted);
         for (int i = 0; i < RD_N; i++)
             printf(" %.17g", c.has_command ? tau[i] : 0.0);
-        printf("\n");
+        printf(" %d %s\n", c.reason.joint, rd_cause_text[c.reason.cause]);
     }
     return 0;
 }

@@ -106,19 +106,25 @@ VARIANTS = {
     'hardware gravity': {'hardware': True, 'kind': EffortKind.GRAVITY_COMPENSATED,
                          'safe_kind': SafeKind.DAMPING, 'together': True, 'resume_after': 50},
     'rate limit': {'rate_limit': [400.0] * 7, 'kind': EffortKind.CURRENT, 'scale': [2.0] * 7,
-                   'resume_after': 5, 'state_timeout': 0.05},
+                   'resume_after': 5, 'state_timeout': 0.05, 'safe_kind': SafeKind.DAMPING},
     'no efforts': {'kind': EffortKind.NONE, 'safe_kind': SafeKind.ZERO, 'resume_after': 5},
 }
 
 
 class Troubles(Fault):
-    """States that are not finite, jump, stand still or lack velocities, for random times."""
+    """States that are not finite, jump, stand still or lack velocities, for random times.
+
+    Some are missing, and efforts are those of a few states before.
+    """
 
     def __init__(self, joint, random):
         super().__init__(joint, 0.0)
         self._random, self._kind, self._left, self._kept = random, '', 0, None
+        self._efforts = []
 
     def lie(self, true):
+        self._efforts = [*self._efforts[-4:], true.effort]
+        true.effort = self._efforts[0]
         if self._left == 0:
             is_well = self._kind != 'none'
             self._kind = 'none' if is_well else self._random.choice(
@@ -135,7 +141,7 @@ class Troubles(Fault):
             true.v[:] = math.nan
         elif self._kind == 'frozen':
             true.q, true.v = self._kept.q, self._kept.v
-        return None if self._kind == 'silence' else true
+        return None if self._kind == 'silence' or self._random.uniform() < 0.02 else true
 
 
 def random_reference(bench, random):
