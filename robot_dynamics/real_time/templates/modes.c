@@ -21,6 +21,7 @@ const char *const rd_cause_text[RD_CAUSES] = {
     "no joint state yet",
     "a joint is outside its limits",
     "a joint reports an effort against gravity",
+    "the arm stands still while its reference moves",
     "holding the measured pose",
     "no effort to compare: waiting for the arm to stay still",
     "the effort reported is not the one commanded",

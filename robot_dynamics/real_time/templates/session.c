@@ -170,7 +170,7 @@ static int send_safe(struct rd_controller *c, double dt)
  * cannot be held. */
 static int heed(struct rd_controller *c, struct rd_finding found)
 {
-    if (found.cause == RD_NOT_FOLLOWING && found.joint < 0) {
+    if (found.cause == RD_STANDS_STILL) {
         rd_law_forget_recent(&c->law);
         if (!begin_holding(c))
             return 0;

@@ -155,7 +155,7 @@ struct rd_finding rd_supervisor_check_following(struct rd_supervisor *s, const d
     }
     double asked = fabs(q_d[joint] - s->following[RD_REFERENCE][joint]);
     if (moved > 1 && fastest < RD_STILL)
-        return (struct rd_finding){RD_NOT_FOLLOWING, -1, asked, 0.0};
+        return (struct rd_finding){RD_STANDS_STILL, -1, asked, 0.0};
     s->lies[joint] = RD_BOTH;
     s->left_behind = joint;
     /* The speed that it has, and how far it went, if it is free and its encoder is frozen. */
