@@ -281,7 +281,7 @@ class Bench:
         self.processes = Processes(child_environment(), options.priority)
         os.environ.update(self.processes.environment)
         rclpy.init()
-        self._options, self._folder, self._brakes = options, folder, brakes
+        self._options, self._folder, self.brakes = options, folder, brakes
         self.controller = controller
         # Hidden, so that it is not taken for the effort controller.
         self.node = Node('_observer')
@@ -308,7 +308,7 @@ class Bench:
         """Start what controls the arm's hardware; return its first process."""
         first = len(self.processes.running)
         start = start_manager if self._options.plugin else start_stand_in
-        start(self.processes, self._options, brakes=self._brakes, folder=self._folder)
+        start(self.processes, self._options, brakes=self.brakes, folder=self._folder)
         return self.processes.running[first]
 
     def start_launch(self) -> subprocess.Popen[bytes]:

@@ -16,7 +16,8 @@ whether efforts act, then position, velocity and effort of the joints. Where it 
 process, the last effort acts on for 20 ms, and the brakes close: that is simulated here.
 
 The same file shows the tracking of the generated controller, beside that of the Python session in
-a simulation without ROS. `--write` puts the tables into docs/real_time.md.
+a simulation without ROS. A third table has ends without brakes, one run each.
+`--write` puts the tables into docs/real_time.md.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ from robot_dynamics.nodes.ros.messages import trajectory_message, write_stamp
 from robot_dynamics.real_time.generate import write_package
 from robot_dynamics.real_time.laws import LAWS
 
-STOPS, TRACKING = 'stops', 'tracking'
+STOPS, TRACKING, FALLS = 'stops', 'tracking', 'without brakes'
 #: Name of the generated controller in the controller manager.
 GENERATED = 'generated_controller'
 #: How long the arm is watched after an end, and the stall. s.
@@ -202,9 +203,10 @@ CASES: dict[str, Callable[[NodeBench], None]] = {
 
 
 class Log(NamedTuple):
-    """Steps of the hardware: time, s, shape (m,), and position, velocity and effort, (m, n)."""
+    """Steps of the hardware: time, s, and whether efforts act, shape (m,), and joints, (m, n)."""
 
     time: np.ndarray
+    acts: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
@@ -215,30 +217,35 @@ def read_log(folder: Path) -> Log:
     n = len(NAMES)
     values = np.fromfile(folder / LOG)
     rows = values[:len(values) // (2 + 3 * n) * (2 + 3 * n)].reshape(-1, 2 + 3 * n)
-    return Log(rows[:, 0], *(rows[:, 2 + k * n:2 + (k + 1) * n] for k in range(3)))
+    return Log(rows[:, 0], rows[:, 1] > 0.0,
+               *(rows[:, 2 + k * n:2 + (k + 1) * n] for k in range(3)))
 
 
-def without_manager(log: Log, folder: Path) -> np.ndarray:
+def without_manager(log: Log, folder: Path, *, brakes: bool) -> np.ndarray:
     """Speeds of the arm after its controller manager has ended, shape (m, n), rad/s."""
     model = mujoco.MjModel.from_xml_path(str(folder / MJCF))
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = log.position[-1], log.velocity[-1]
     data.qfrc_applied[:] = log.effort[-1]
     speeds = []
-    for step in range(round(1.0 / model.opt.timestep)):
-        if step * model.opt.timestep < BRAKE_DELAY:
-            mujoco.mj_step(model, data)
-        else:
+    for step in range(round(WATCHED / model.opt.timestep)):
+        if step * model.opt.timestep >= BRAKE_DELAY:
+            data.qfrc_applied[:] = 0.0
+        if brakes and step * model.opt.timestep >= BRAKE_DELAY:
             data.qvel *= np.exp(-CATCH_RATE * model.opt.timestep)
+        else:
+            mujoco.mj_step(model, data)
         speeds.append(data.qvel.copy())
     return np.array(speeds)
 
 
 class Motion(NamedTuple):
-    """Speed of the fastest joint at an end, and the largest after it, as shares of its limit."""
+    """Speed of the fastest joint, as a share of its limit."""
 
+    #: At an end, the largest after it, and the largest while efforts act.
     before: float
     peak: float
+    controlled: float
 
 
 def motion(bench: NodeBench, folder: Path, end: Callable[[NodeBench], None],
@@ -263,11 +270,13 @@ def motion(bench: NodeBench, folder: Path, end: Callable[[NodeBench], None],
     end(bench)
     bench.wait(WATCHED)
     log, limit = read_log(folder), Robot.from_urdf('arm7').limits.velocity
-    speed, after = np.abs(log.velocity), log.time >= begin
-    peak = (speed[after] / limit).max(initial=0.0)
+    share, after = (np.abs(log.velocity) / limit).max(axis=1), log.time >= begin
+    peak = share[after].max(initial=0.0)
     if bench.manager.poll() is not None:
-        peak = max(peak, (np.abs(without_manager(log, folder)) / limit).max())
-    return Motion(float((speed[~after][-1] / limit).max()), float(peak))
+        speeds = without_manager(log, folder, brakes=bench.brakes)
+        peak = max(peak, (np.abs(speeds) / limit).max())
+    return Motion(float(share[~after][-1]), float(peak),
+                  float(share[after & log.acts].max(initial=0.0)))
 
 
 def track(bench: NodeBench, folder: Path) -> float:
@@ -334,12 +343,12 @@ def rms(errors: list[np.ndarray]) -> float:
 
 
 def measure(options: argparse.Namespace, act: Callable[[Any, Path], Any],
-            make: type[NodeBench], payload: float) -> Any:
+            make: type[NodeBench], payload: float, *, brakes: bool = True) -> Any:
     """One run; a system that does not come up on a busy machine is started again."""
     name = f'{options.law}_controller' if make is NodeBench else GENERATED
     for attempt in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
-            bench = make(options, Path(folder), brakes=True, controller=name, payload=payload)
+            bench = make(options, Path(folder), brakes=brakes, controller=name, payload=payload)
             try:
                 return act(bench, Path(folder))
             except RuntimeError as error:
@@ -373,6 +382,20 @@ def stops(options: argparse.Namespace) -> str:
     return '\n'.join(lines)
 
 
+def falls(options: argparse.Namespace) -> str:
+    """Table of the ends of the generated controller without brakes, one run each."""
+    columns = [f'{payload}, {time}' for payload in ('as its model', f'{PAYLOAD:g} kg unknown')
+               for time in ('while efforts act', 'with the fall')]
+    lines = ['| end | ' + ' | '.join(columns) + ' |', '|---|' + '---:|' * len(columns)]
+    for title, end in CASES.items():
+        runs = [measure(options, partial(motion, end=end, later=0.0), RealTimeBench, payload,
+                        brakes=False) for payload in (0.0, PAYLOAD)]
+        lines.append(f'| {title} | ' + ' | '.join(
+            f'{run.controlled:.0%} | {run.peak:.0%}' for run in runs) + ' |')
+        print(lines[-1], flush=True)
+    return '\n'.join(lines)
+
+
 def tracking(options: argparse.Namespace) -> str:
     """Table of the tracking."""
     lines = ['| payload | generated, mrad | Python session without ROS, mrad | ratio |',
@@ -393,7 +416,7 @@ def main() -> None:
     parser.add_argument('--plugin', help='class of the simulated hardware')
     parser.add_argument('--controller', help='type of the generated controller')
     parser.add_argument('--law', choices=LAWS, default='adaptive', help='its law')
-    parser.add_argument('--only', choices=(STOPS, TRACKING))
+    parser.add_argument('--only', choices=(STOPS, TRACKING, FALLS))
     parser.add_argument('--runs', type=int, default=3)
     parser.add_argument('--rate', type=float, default=1000.0)
     parser.add_argument('--priority', type=int, default=0, help='real-time priority of all '
@@ -408,7 +431,7 @@ def main() -> None:
     if options.priority:
         # What is measured must not wait for this process.
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(options.priority - 1, 1)))
-    for section, make in ((TRACKING, tracking), (STOPS, stops)):
+    for section, make in ((TRACKING, tracking), (STOPS, stops), (FALLS, falls)):
         if options.only in (None, section):
             table = make(options)
             print(table)
