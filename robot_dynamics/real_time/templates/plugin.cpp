@@ -130,7 +130,6 @@ public:
   CallbackReturn on_activate(const State &) override
   {
     const std::lock_guard<std::mutex> guard(core_mutex_);
-    cycle_thread_ = std::this_thread::get_id();
     const rclcpp::Time now = get_node()->now();
     origin_ = now.nanoseconds();
     // References and requests from before belong to another time.
@@ -157,8 +156,9 @@ public:
     return CallbackReturn::SUCCESS;
   }
 
-  // A controller manager that ends deactivates its controllers from another thread, while its
-  // cycle goes on: there is time to stop. Within its cycle there is only the last command.
+  // Where another thread deactivates, the cycle goes on: there is time to stop. So it is at the end
+  // of the controller manager, and in later releases at every request, after the hardware has
+  // changed its mode. Within the cycle there is only the last command.
   CallbackReturn on_deactivate(const State &) override
   {
     const std::lock_guard<std::mutex> guard(core_mutex_);
@@ -198,6 +198,7 @@ public:
     if (!guard.owns_lock()) {
       return return_type::OK;  // Another thread brings the arm to rest.
     }
+    cycle_thread_ = std::this_thread::get_id();
     const Clock::time_point begin = Clock::now();
     core_.adapt_enabled = adapt_;
     answer_request();

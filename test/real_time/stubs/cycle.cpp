@@ -2,6 +2,8 @@
 //
 // Life of a controller that follows trajectories. The arguments are the files of estimates to start
 // from and to save to.
+#include <future>
+
 #include "bench.hpp"
 
 namespace
@@ -147,13 +149,21 @@ int main(int, char ** arguments)
   }
   std::printf("beside_gravity %.4f\n", largest);
 
-  // From another thread, in motion, while the cycle goes on.
-  plugin.on_activate(STATE);
+  // From another thread, that of the activation, in motion, while the cycle goes on.
+  std::promise<void> activated, moves;
+  auto ended = std::async(std::launch::async, [&] {
+        plugin.on_activate(STATE);
+        activated.set_value();
+        moves.get_future().wait();
+        plugin.on_deactivate(STATE);
+      });
+  activated.get_future().wait();
   bench.run(1.0);
   Goal last(bench, bench.motion(0.4));
   bench.run(0.5);
   std::printf("speed_before_end %.4f\n", bench.arm.speed());
-  bench.run_during([&] {plugin.on_deactivate(STATE);});
+  moves.set_value();
+  bench.run_during([&] {ended.wait();});
   std::printf("speed_after_end %.4f\n", bench.arm.speed());
 #if RD_ESTIMATES > 0
   const auto & estimates =
