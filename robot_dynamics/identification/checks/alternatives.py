@@ -74,7 +74,7 @@ class Samples:
 
 
 @dataclass(frozen=True, eq=False)
-class _Alternative:
+class Alternative:
     """Samples and robot without a mistake, and the finding if it was one.
 
     With ``is_scaled``, efforts have another unit, and other errors are too small to count.
@@ -103,9 +103,8 @@ def _motions(dataset: Dataset, lag: float = 0.0) -> list[tuple[Motion, FloatArra
             for motion in motions_of(dataset, SignalSettings(cutoff, lag=lag))]
 
 
-def alternative_findings(dataset: Dataset, robot: Robot, lag: float = 0.0
-                         ) -> tuple[Finding, ...]:
-    """The most likely mistake in a log as an error or a warning, or nothing.
+def likely_mistake(dataset: Dataset, robot: Robot, lag: float = 0.0) -> Alternative | None:
+    """The log without its most likely mistake, which is an error or a warning, if there is one.
 
     ``lag`` is that of the efforts, s.
     """
@@ -113,9 +112,10 @@ def alternative_findings(dataset: Dataset, robot: Robot, lag: float = 0.0
     samples = samples.rows(np.all(samples.free, axis=1), _SAMPLES)
     recorded = equations = _Equations(robot, samples)
     if not equations.are_enough:
-        return ()
+        return None
     before = recorded.errors(samples.effort, is_consistent=True)
-    best, most = None, float(np.log(LIKELY))
+    best: Alternative | None = None
+    most = float(np.log(LIKELY))
     for one in _alternatives(samples, robot, dataset.joint_names, recorded):
         if one.robot is not equations.robot or one.samples.q is not equations.q:
             equations = _Equations(one.robot, one.samples)
@@ -126,13 +126,14 @@ def alternative_findings(dataset: Dataset, robot: Robot, lag: float = 0.0
         if start - equations.errors(effort) > most:
             evidence = start - equations.errors(effort, is_consistent=True)
             if evidence > most:
-                best, most = one.finding, evidence
+                best, most = one, evidence
     if best is None:
-        return ()
+        return None
     factor = float(np.exp(most))
-    return (replace(best, severity=Severity.ERROR if factor > CERTAIN else Severity.WARNING,
-                    message=f'{best.message}: the efforts fit this arm {factor:.2g} times better '
-                    'without that'),)
+    return replace(best, finding=replace(
+        best.finding, severity=Severity.ERROR if factor > CERTAIN else Severity.WARNING,
+        message=f'{best.finding.message}: the efforts fit this arm {factor:.2g} times better '
+        'without that'))
 
 
 def common_lag(dataset: Dataset, robot: Robot) -> float:
@@ -264,7 +265,7 @@ def _least_squares(H: FloatArray, h: FloatArray) -> FloatArray:
 
 
 def _alternatives(samples: Samples, robot: Robot, names: tuple[str, ...],
-                  equations: _Equations) -> Iterator[_Alternative]:
+                  equations: _Equations) -> Iterator[Alternative]:
     """Yield the log without each mistake; those with one motion follow each other."""
     q, v, a, effort = samples.q, samples.v, samples.a, samples.effort
     n = robot.n
@@ -280,49 +281,49 @@ def _alternatives(samples: Samples, robot: Robot, names: tuple[str, ...],
     for j, name in enumerate(names):
         factor = equations.factor(effort, j)
         if OTHER_UNIT <= max(factor, 1.0 / factor) <= MOST_UNIT:
-            yield _Alternative(_unit(name, factor), changed(
+            yield Alternative(_unit(name, factor), changed(
                 (q, v, a), effort / np.where(np.arange(n) == j, factor, 1.0)), robot,
                 is_scaled=True)
     slides = prismatic_joints(robot)
     pairs = [(i, j) for i, j in combinations(range(n), 2) if slides[i] == slides[j]]
     for i, j in pairs:
-        yield _Alternative(_exchanged(names[i], names[j], 'efforts'),
+        yield Alternative(_exchanged(names[i], names[j], 'efforts'),
                            changed((q, v, a), effort[:, exchanged(i, j)]), robot)
     if n > 1:
-        yield _Alternative(_error('effort', 'has its sign flipped in all joints',
+        yield Alternative(_error('effort', 'has its sign flipped in all joints',
                                   'multiply effort.sign by -1'),
                            changed((q, v, a), -effort), robot)
     for j, name in enumerate(names):
         sign = np.where(np.arange(n) == j, -1.0, 1.0)
-        yield _Alternative(_error(name, 'effort has its sign flipped',
+        yield Alternative(_error(name, 'effort has its sign flipped',
                                   'multiply its effort.sign by -1'),
                            changed((q, v, a), effort * sign), robot)
     for i, j in pairs:
         order = exchanged(i, j)
         moved = (q[:, order], v[:, order], a[:, order])
-        yield _Alternative(_exchanged(names[i], names[j], 'columns'),
+        yield Alternative(_exchanged(names[i], names[j], 'columns'),
                            changed(moved, effort[:, order]), robot)
-        yield _Alternative(_exchanged(names[i], names[j], 'positions'), changed(moved, effort),
+        yield Alternative(_exchanged(names[i], names[j], 'positions'), changed(moved, effort),
                            robot)
     for j, name in enumerate(names):
         sign = np.where(np.arange(n) == j, -1.0, 1.0)
         moved = (q * sign, v * sign, a * sign)
-        yield _Alternative(_error(name, 'position has the opposite sign of the description',
+        yield Alternative(_error(name, 'position has the opposite sign of the description',
                                   'multiply its position.scale by -1'), changed(moved, effort),
                            robot)
-        yield _Alternative(_error(name, 'turns in the opposite direction of the description',
+        yield Alternative(_error(name, 'turns in the opposite direction of the description',
                                   'multiply its position.scale and effort.sign by -1'),
                            changed(moved, effort * sign), robot)
     unit = np.where(slides, 1.0, np.pi / 180.0)
     if np.any(unit != 1.0):
-        yield _Alternative(_error('position', 'looks like degrees',
+        yield Alternative(_error('position', 'looks like degrees',
                                   f'set position.scale: {np.pi / 180.0!r}'),
                            changed((q * unit, v * unit, a * unit), effort), robot)
     yield from _gravities(samples, robot, names)
 
 
 def _gravities(samples: Samples, robot: Robot, names: tuple[str, ...]
-               ) -> Iterator[_Alternative]:
+               ) -> Iterator[Alternative]:
     """Yield the log of an arm with another mounting, and without gravity in its efforts."""
     size = float(np.linalg.norm(robot.gravity))
     if size == 0.0:
@@ -335,13 +336,13 @@ def _gravities(samples: Samples, robot: Robot, names: tuple[str, ...]
         return np.max(pull, axis=(0, 2)) > 1e-9 * size
 
     heavy = [name for name, one in zip(names, pulled(robot), strict=True) if one]
-    yield _Alternative(compensated_finding(', '.join(heavy)), samples,
+    yield Alternative(compensated_finding(', '.join(heavy)), samples,
                        robot.with_gravity((0.0, 0.0, 0.0)))
     for axis, sign in ((axis, sign) for axis in range(3) for sign in (1.0, -1.0)):
         mounted = robot.with_gravity(size * sign * np.eye(3)[axis])
         # Without an effect, it would be the same as efforts without gravity.
         if mounted.gravity @ robot.gravity < 0.9 * size ** 2 and np.any(pulled(mounted)):
-            yield _Alternative(
+            yield Alternative(
                 _error('gravity', f'acts along {"+" if sign > 0.0 else "-"}{"xyz"[axis]} of the '
                        'base, not as described', 'describe the mounting: a fixed joint from a '
                        'level base link to the arm'), samples, mounted)

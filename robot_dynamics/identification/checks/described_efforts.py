@@ -9,7 +9,11 @@ import numpy as np
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import Finding, Severity
-from robot_dynamics.identification.checks.alternatives import compensated_finding, samples_of
+from robot_dynamics.identification.checks.alternatives import (
+    Alternative,
+    compensated_finding,
+    samples_of,
+)
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.model.arrays import FloatArray
 from robot_dynamics.model.robot import Robot
@@ -41,12 +45,16 @@ _UNITS = ('set effort.kind with torque_constant and gear_ratio; if efforts are N
           'masses of the description first')
 
 
-def described_findings(dataset: Dataset, robot: Robot, lag: float = 0.0) -> list[Finding]:
+def described_findings(dataset: Dataset, robot: Robot, lag: float = 0.0,
+                       corrected: Alternative | None = None) -> list[Finding]:
     """Findings on unit, sign and gravity of the efforts, by a regression on the description.
 
-    ``lag`` is that of the efforts, s.
+    ``lag`` is that of the efforts, s; ``corrected`` is the log without another mistake.
     """
-    samples = samples_of(dataset, robot, lag)
+    if corrected is None:
+        samples = samples_of(dataset, robot, lag)
+    else:
+        samples, robot = corrected.samples, corrected.robot
     samples = samples.rows(np.any(samples.free, axis=1), SAMPLES)
     model = Dynamics(robot, armature=False)
     gravity = model.gravity_torque(samples.q)

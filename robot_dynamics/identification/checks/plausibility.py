@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.errors import Finding, Severity
-from robot_dynamics.identification.checks.alternatives import alternative_findings
+from robot_dynamics.identification.checks.alternatives import likely_mistake
 from robot_dynamics.identification.checks.described_efforts import described_findings
 from robot_dynamics.identification.dataset.dataset import Dataset
 from robot_dynamics.identification.friction import STORING
@@ -51,10 +51,12 @@ def plausibility(dataset: Dataset, robot: Robot, lag: float = 0.0) -> tuple[Find
     ``lag`` is that of the efforts, s.
     """
     dataset = excerpt(dataset)
-    efforts = alternative_findings(dataset, robot, lag)
-    if not any(one.severity is Severity.ERROR for one in efforts):
-        # Where nothing else is certain, the masses of the description count too.
-        efforts = tuple(described_findings(dataset, robot, lag)) or efforts
+    mistake = likely_mistake(dataset, robot, lag)
+    likely = () if mistake is None else (mistake.finding,)
+    is_certain = mistake is not None and mistake.finding.severity is Severity.ERROR
+    # The masses of the description count too: for other mistakes in the log without a certain one.
+    described = described_findings(dataset, robot, lag, mistake if is_certain else None)
+    efforts = (*likely, *described) if is_certain else described or likely
     return (*efforts, *reading_findings(dataset, robot, *compare_velocity(dataset)))
 
 

@@ -9,7 +9,7 @@ import pytest
 from robot_dynamics.control.motion.references import exciting_fourier
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import Severity
-from robot_dynamics.identification.checks.alternatives import alternative_findings, common_lag
+from robot_dynamics.identification.checks.alternatives import common_lag, likely_mistake
 from robot_dynamics.identification.checks.described_efforts import described_findings
 from robot_dynamics.identification.checks.plausibility import plausibility
 from robot_dynamics.identification.dataset.dataset import dataset_from_arrays, load_dataset
@@ -153,8 +153,10 @@ def test_light_wrist_joints_exchanged(arms, moves, what):
 def test_amperes_by_constants_of_the_joints(arms, joints):
     arm = arms[joints]
     constants = np.linspace(14.0, 6.0, joints)
-    assert any('look like amperes' in message for _, message in arm.errors(
-        tau=arm.tau / constants))
+    for sign in (1.0, -1.0):
+        messages = ' '.join(message for _, message in arm.errors(tau=sign * arm.tau / constants))
+        assert 'look like amperes' in messages
+        assert ('has its sign flipped in all joints' in messages) == (sign < 0.0)
 
 
 @pytest.mark.parametrize('joints', [2, 7])
@@ -177,7 +179,7 @@ def test_degrees_with_and_without_limits(arms, joints):
     arm = arms[joints]
     dataset = dataset_from_arrays(arm.robot, arm.t, np.degrees(arm.q), arm.tau)
     if joints > 1:
-        finding, = alternative_findings(dataset, arm.robot)
+        finding = likely_mistake(dataset, arm.robot).finding
         assert finding.subject == 'position' and 'looks like degrees' in finding.message
     assert any('look like degrees' in message for _, message in arm.errors(np.degrees(arm.q)))
 
