@@ -12,7 +12,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 log=$work/log
-# The shortest demo. Nothing of this shell but the PATH, without uv, is passed on.
+# The shortest demo. Nothing of this shell but its certificates is passed on.
 demo=(./demo --seconds 19 --rate 200)
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 tries=(python3.10 python3.11 python3.12 python3.13 uv spaces user read_only_home offline no_venv)
@@ -27,7 +27,8 @@ clean() {
   local folder=$1 home=$2
   shift 2
   (cd "$folder" && env -i PATH="$path" HOME="$home" ${PIP_CERT:+PIP_CERT="$PIP_CERT"} \
-    ${python:+PYTHON="$python"} "$@") >> "$log" 2>&1
+    ${SSL_CERT_FILE:+SSL_CERT_FILE="$SSL_CERT_FILE"} ${python:+PYTHON="$python"} \
+    "$@") >> "$log" 2>&1
 }
 
 has_report() {

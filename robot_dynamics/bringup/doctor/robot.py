@@ -318,8 +318,15 @@ def _stroke(robot: Robot, body: int) -> float:
     if robot.joint_types[body] != JointType.PRISMATIC or name not in robot.joint_names:
         return 0.0
     k = robot.coordinates.velocities(robot.joint_names.index(name)).start
-    ends = np.abs([robot.limits.lower[k], robot.limits.upper[k]])
+    ends = np.abs(np.array(_position_range(robot))[:, k])
     return float(ends.max()) if np.isfinite(ends).all() else 0.0
+
+
+def _position_range(robot: Robot) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper position limits; placeholders are -inf and inf. rad or m."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    return (np.where(lower <= -_NO_RANGE, -np.inf, lower),
+            np.where(upper >= _NO_RANGE, np.inf, upper))
 
 
 def check_gravity(robot: Robot) -> list[CheckResult]:
@@ -400,7 +407,7 @@ def effort_needs(robot: Robot, postures: int = POSTURES, seed: int = 1) -> Effor
     For large robots there are fewer postures, to limit memory.
     """
     postures = max(1, min(postures, _MOST_NUMBERS // robot.n**2))
-    lower, upper = np.array(robot.limits.lower), np.array(robot.limits.upper)
+    lower, upper = _position_range(robot)
     free = np.where(prismatic_joints(robot), 0.5, np.pi)
     lower = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0) - free)
     upper = np.where(np.isfinite(upper), upper, lower + 2.0 * free)

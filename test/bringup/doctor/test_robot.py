@@ -293,6 +293,13 @@ def test_positions_that_stand_for_no_limit(name):
     assert 'which limits nothing' in result.message
 
 
+def test_a_slide_without_a_limit_makes_no_arm_of_kilometres():
+    robot = with_limits(load_description('rpr').robot, lower=-1e4, upper=1e4)
+    assert reach(robot) < 2.0
+    assert not any('millimetres' in result.remedy for result in check_masses(robot))
+    assert effort_needs(robot).inertia.max() < 100.0
+
+
 def test_a_dh_table_is_not_asked_for_elements_of_a_urdf(tmp_path):
     path = tmp_path / 'arm.yaml'
     path.write_text('convention: standard\nlinks:\n'
