@@ -125,15 +125,16 @@ class TrajectoryBuffer:
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
         self._units = ('rad',) * n if units is None else tuple(units)
-        self._limits = TrajectoryLimits(
+        #: Limits that trajectories must keep, and the other settings.
+        self.limits = TrajectoryLimits(
             self.joint_names, limits,
             positive('acceleration_limit', acceleration_limit, 'rad/s^2'))
         self._continuous = np.zeros(n, dtype=np.bool_) if continuous is None \
             else each_joint('continuous', continuous, n) != 0.0
-        self._start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
-        self._blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
-        self._stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
-        self._max_points = count('max_points', max_points)
+        self.start_tolerance = positive('start_tolerance', start_tolerance, 'rad')
+        self.blend_acceleration = positive('blend_acceleration', blend_acceleration, 'rad/s^2')
+        self.stop_acceleration = positive('stop_acceleration', stop_acceleration, 'rad/s^2')
+        self.max_points = count('max_points', max_points)
         self._pieces: PiecewiseMotion | None = None
         #: State of the reference when last sampled.
         self.progress = Progress.RESTING
@@ -223,7 +224,7 @@ class TrajectoryBuffer:
         share = (1.0 - 3.0 * x**2 + 2.0 * x**3)[:, None]
         slowing = (6.0 * x * (x - 1.0) / duration)[:, None]
         new = pieces_through(now + duration * x, q, share * v, share**2 * a + slowing * v,
-                             self._stop_acceleration)
+                             self.stop_acceleration)
         self._pieces = old.until(now, now).followed_by(new)
         return now + duration
 
@@ -261,7 +262,7 @@ class TrajectoryBuffer:
         old = self._anchored()
         start = stamp if stamp else now
         given = read_points(
-            self.joint_names, names, points, max_points=self._max_points,
+            self.joint_names, names, points, max_points=self.max_points,
             resting=self._resting_pose(old, max(now, start)) if partial else None)
         if not start <= now + LONGEST_WAIT:
             raise TrajectoryError(f'must be within {LONGEST_WAIT:g} s from now, got '
@@ -275,36 +276,36 @@ class TrajectoryBuffer:
                                             'starts on arrival then')
         here = old.at(t)
         junction = Junction(t, *here, here[0] if measured is None else measured)
-        self._limits.check_points(given, junction.q, junction.measured)
+        self.limits.check_points(given, junction.q, junction.measured)
         join = self._connected if times[0] > t + SHORTEST_SEGMENT else self._taken_over
         try:
             new = join(given, times, junction, COAST)
-            self._limits.check_motion(new, junction.q, junction.measured)
+            self.limits.check_motion(new, junction.q, junction.measured)
         except TrajectoryError:
             # The stop after the last point, which is not part of the message, may exceed a limit,
             # or the polynomials between points that keep it.
             new = join(given, times, junction, 0.0)
-            self._limits.check_motion(new, junction.q, junction.measured, overshoot=OVERSHOOT)
+            self.limits.check_motion(new, junction.q, junction.measured, overshoot=OVERSHOOT)
         self._pieces = old.until(t, now).followed_by(new)
         return t
 
     def _resting_pose(self, motion: PiecewiseMotion, t: float) -> FloatArray:
         """Pose at which joints in motion at a time can be at rest, shape (n,)."""
         q, v, _ = motion.at(t)
-        return self._limits.clip(q + 0.5 * v * np.abs(v) / self._stop_acceleration, q)
+        return self.limits.clip(q + 0.5 * v * np.abs(v) / self.stop_acceleration, q)
 
     def _connected(self, given: Points, times: FloatArray, junction: Junction,
                    coast: float) -> PiecewiseMotion:
         """Motion from the junction to the first point and on."""
         q = given.q + self._turns(junction.q, given.q[0])
-        new = pieces_through(times, q, given.v, given.a, self._stop_acceleration, coast=coast,
+        new = pieces_through(times, q, given.v, given.a, self.stop_acceleration, coast=coast,
                              before=(junction.t, junction.q, junction.v))
         return self._bridge(junction, float(times[0]), new).followed_by(new)
 
     def _taken_over(self, given: Points, times: FloatArray, junction: Junction,
                     coast: float) -> PiecewiseMotion:
         """Motion that joins a trajectory that began before the junction."""
-        new = pieces_through(times, given.q, given.v, given.a, self._stop_acceleration,
+        new = pieces_through(times, given.q, given.v, given.a, self.stop_acceleration,
                              coast=coast)
         q, v, a = new.at(junction.t)
         turns = self._turns(junction.q, q)
@@ -316,8 +317,8 @@ class TrajectoryBuffer:
         if all(gap <= limit for gap, limit in zip(away, AGREEMENT, strict=True)):
             return new.since(junction.t)
         duration = max(SHORTEST_BLEND,
-                       math.sqrt(QUINTIC_PEAK_ACCELERATION * away[0] / self._blend_acceleration),
-                       VELOCITY_BLEND_PEAK * away[1] / self._blend_acceleration)
+                       math.sqrt(QUINTIC_PEAK_ACCELERATION * away[0] / self.blend_acceleration),
+                       VELOCITY_BLEND_PEAK * away[1] / self.blend_acceleration)
         joined = junction.t + duration
         return self._bridge(junction, joined, new).followed_by(new.since(joined))
 
@@ -325,7 +326,7 @@ class TrajectoryBuffer:
         """Reject a trajectory that begins neither at the measured nor at the desired pose."""
         away = np.maximum(np.minimum(junction.q, junction.measured) - q,
                           q - np.maximum(junction.q, junction.measured))
-        if not away.max() <= self._start_tolerance:
+        if not away.max() <= self.start_tolerance:
             joint = int(np.argmax(away))
             raise TrajectoryError(f'is {away[joint]:.3f} {self._units[joint]} away from the '
                                   'start of the trajectory', subject=self.joint_names[joint],

@@ -30,7 +30,7 @@ ROUNDING = 1e-6
 #: not show when: polynomials through samples 0.1 s apart overshoot by up to 2.6 %.
 OVERSHOOT = 0.03
 #: Value for no limit: no finite number is beyond it.
-_NO_LIMIT = np.finfo(np.float64).max
+NO_LIMIT = np.finfo(np.float64).max
 
 
 class TrajectoryLimits:
@@ -47,11 +47,12 @@ class TrajectoryLimits:
         n = len(self._joint_names)
         lower, upper = (each_joint(f'{name} limits', getattr(limits, name), n)
                         for name in ('lower', 'upper'))
-        self._lower = np.maximum(lower - ROUNDING, -_NO_LIMIT)
-        self._upper = np.minimum(upper + ROUNDING, _NO_LIMIT)
-        self._velocity = np.fmin(limits.velocity * (1.0 + ROUNDING), _NO_LIMIT)
-        self._acceleration = np.minimum(
-            each_joint('acceleration limits', acceleration, n) * (1.0 + ROUNDING), _NO_LIMIT)
+        #: Limits of every point and motion, finite, shape (n,).
+        self.lower = np.maximum(lower - ROUNDING, -NO_LIMIT)
+        self.upper = np.minimum(upper + ROUNDING, NO_LIMIT)
+        self.velocity = np.fmin(limits.velocity * (1.0 + ROUNDING), NO_LIMIT)
+        self.acceleration = np.minimum(
+            each_joint('acceleration limits', acceleration, n) * (1.0 + ROUNDING), NO_LIMIT)
         self._find_violation = find_violation.load()
 
     def check_points(self, given: Points, *poses: FloatArray) -> None:
@@ -62,8 +63,8 @@ class TrajectoryLimits:
         lower, upper = self._range(poses)
         for field, values, low, high in (
                 ('positions', given.q, lower, upper),
-                ('velocities', given.v, -self._velocity, self._velocity),
-                ('accelerations', given.a, -self._acceleration, self._acceleration)):
+                ('velocities', given.v, -self.velocity, self.velocity),
+                ('accelerations', given.a, -self.acceleration, self.acceleration)):
             if values is None:
                 continue
             # Written so that NaN is outside.
@@ -84,7 +85,7 @@ class TrajectoryLimits:
         lower, upper = self._range(poses)
         kind, joint, t, value = self._find_violation(
             motion.begins, motion.origins, motion.coefficients, motion.begins[-1], lower, upper,
-            np.minimum(self._velocity * (1.0 + overshoot), _NO_LIMIT), self._acceleration)
+            np.minimum(self.velocity * (1.0 + overshoot), NO_LIMIT), self.acceleration)
         if kind == NOTHING:
             return
         if kind == POSITION:
@@ -92,10 +93,10 @@ class TrajectoryLimits:
             remedy = ('keep the points, and the stop after the last one, inside the position '
                       'limits')
         elif kind == VELOCITY:
-            what, limit = 'speed', self._velocity[joint]
+            what, limit = 'speed', self.velocity[joint]
             remedy = 'give the motion more time or a nearer start'
         else:
-            what, limit = 'acceleration', self._acceleration[joint]
+            what, limit = 'acceleration', self.acceleration[joint]
             remedy = 'give the motion more time, smoother points or a nearer start'
         raise TrajectoryError(f'has {what} {value:.4g} beyond {limit:.4g}, '
                               f'{t - motion.begins[0]:.3f} s after the trajectory takes over',
@@ -107,7 +108,7 @@ class TrajectoryLimits:
 
     def _range(self, poses: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
         """Position limits, widened to the present pose."""
-        return (np.minimum.reduce((self._lower, *poses)), np.maximum.reduce((self._upper, *poses)))
+        return (np.minimum.reduce((self.lower, *poses)), np.maximum.reduce((self.upper, *poses)))
 
 
 @routine

@@ -105,15 +105,17 @@ class EffortLimiter:
         self.joint_names = tuple(joint_names)
         n = len(self.joint_names)
         self._limit = self._limits('effort_limit', effort_limit)
-        self._rate = np.full(n, np.inf) if rate_limit is None else self._rates(rate_limit)
-        self._ramp = self._rate if ramp_limit is None \
-            else np.minimum(self._rate, self._rates(ramp_limit))
+        #: Largest changes, always and after `begin_ramp`, shape (n,). N m/s or N/s.
+        self.rate = np.full(n, np.inf) if rate_limit is None else self._rates(rate_limit)
+        self.ramp = self.rate if ramp_limit is None \
+            else np.minimum(self.rate, self._rates(ramp_limit))
         self._ramp_left, self._longest_step = 0.0, math.inf
-        self._possible = self._limit
+        #: Largest efforts that may act before a command, shape (n,). N m or N.
+        self.possible = self._limit
         if hard_limit is not None:
             own = self._of_joints('limits of the robot', hard_limit)
             self._check_below(own)
-            self._possible = np.where(np.isnan(own), self._limit, own)
+            self.possible = np.where(np.isnan(own), self._limit, own)
         #: Effort that the hardware adds by itself, shape (n,), finite; overwritten in place
         #: by its owner before `apply`. N m or N.
         self.hardware_gravity = np.zeros(n)
@@ -158,7 +160,7 @@ class EffortLimiter:
 
     def begin_at(self, effort: FloatArray) -> None:
         """Count the rate limit from an effort; ignored where it is beyond those of the robot."""
-        if effort.shape == self.effort.shape and self._within(effort, self._possible):
+        if effort.shape == self.effort.shape and self._within(effort, self.possible):
             np.clip(effort, -self._limit, self._limit, out=self.effort)
             self._has_last = True
             self.begin_ramp()
@@ -209,8 +211,8 @@ class EffortLimiter:
             since = min(since, self._longest_step)
             self._ramp_left -= since
         count = self._cut(tau, self._limit, self.hardware_gravity,
-                          self._ramp if is_ramp else self._rate, since,
-                          is_ramp and self._ramp is not self._rate, self.effort, self.saturated)
+                          self.ramp if is_ramp else self.rate, since,
+                          is_ramp and self.ramp is not self.rate, self.effort, self.saturated)
         if count < 0:
             joint = self.joint_names[int(np.argmin(np.isfinite(tau)))]
             raise ControlError('needs an effort that is not finite', subject=joint,

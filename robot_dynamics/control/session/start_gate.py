@@ -67,10 +67,11 @@ class StartGate:
                  as_sent: Callable[[FloatArray, FloatArray], FloatArray] = lambda q, effort: effort
                  ):
         limit = real_array(effort_limit, 'effort_limit')
-        self._samples = count('samples', samples)
-        self._tolerance = positive('tolerance', tolerance) * limit
-        self._settle_time = not_negative('settle_time', settle_time, 's')
-        self._still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
+        #: Settings, with the tolerance of each joint, shape (n,), N m or N.
+        self.samples = count('samples', samples)
+        self.tolerance = positive('tolerance', tolerance) * limit
+        self.settle_time = not_negative('settle_time', settle_time, 's')
+        self.still_tolerance = positive('still_tolerance', still_tolerance, 'rad')
         #: Whether reported efforts can be compared, and the commands they answer to.
         self.compares_efforts, self.as_sent = compare_effort, as_sent
         self._sent = np.full((count('history', history), limit.size), np.nan)
@@ -120,7 +121,7 @@ class StartGate:
         q, effort : ndarray, shape (n,)
             Its positions and reported efforts.
         """
-        if np.abs(q - self._still_at).max() > self._still_tolerance:
+        if np.abs(q - self._still_at).max() > self.still_tolerance:
             self._still_at[:] = q
             self._still_since = stamp
         if self.closed_by:
@@ -128,7 +129,7 @@ class StartGate:
             self._still_since, self._count = stamp, 0
             self.reason = self.closed_by
             return False
-        settled = stamp - self._still_since >= self._settle_time
+        settled = stamp - self._still_since >= self.settle_time
         if not self.compares_efforts or np.isnan(effort).any():
             self._count = 0
             self.reason = 'no effort to compare: waiting for the arm to stay still'
@@ -143,13 +144,13 @@ class StartGate:
         if not self._proven:
             # A joint that reports our command now and reported another effort before.
             self._proven = bool((np.abs(effort - self._effort_before)
-                                 > 2.0 * self._tolerance).any())
+                                 > 2.0 * self.tolerance).any())
         self.reason = 'the arm follows: counting states' if self._proven \
             else 'efforts agree but always did: waiting for the arm to stay still'
-        return self._count >= self._samples and (self._proven or settled)
+        return self._count >= self.samples and (self._proven or settled)
 
     def _agrees(self, effort: FloatArray) -> bool:
         """Whether one of the last commands is the effort reported at each joint, shape (n,)."""
         np.abs(np.subtract(self._sent, effort, out=self._difference), out=self._difference)
         # Unused rows hold nan, which agrees with nothing.
-        return bool((self._difference <= self._tolerance).all(axis=1).any())
+        return bool((self._difference <= self.tolerance).all(axis=1).any())

@@ -190,7 +190,8 @@ class StopMotion:
                                  subject='stop_acceleration',
                                  remedy='set it to the largest braking acceleration of each '
                                         'joint')
-        self._kind = kind
+        #: Whether joints come to rest together.
+        self.kind = kind
         self._motion: FastestStop | None = None
         self._since = 0.0
         self._range = (self._lower, self._upper)
@@ -209,7 +210,7 @@ class StopMotion:
 
     def begin(self, stamp: float, q: FloatArray, v: FloatArray) -> float:
         """Lead the desired motion to rest from its state at a time; return the duration, s."""
-        self._motion = FastestStop(q, v, self.acceleration, self._kind)
+        self._motion = FastestStop(q, v, self.acceleration, self.kind)
         self._since = stamp
         # An arm that sags a little beyond a limit must not jump.
         self._range = np.fmin(self._lower, q), np.fmax(self._upper, q)

@@ -128,7 +128,7 @@ class MotionSupervisor:
         speed = robot.limits.velocity
         share = np.where(np.isnan(speed), 1.0, np.minimum(speed / LEAST_AT_SPEED, 1.0))
         self._least = LEAST_DIFFERENCE * share
-        self._stuck_distance = STUCK_DISTANCE * share
+        self.stuck_distance = STUCK_DISTANCE * share
         effort = np.nan_to_num(robot.limits.effort, nan=np.inf)
         self._friction, self._compared = FRICTION_SHARE * effort, COMPARED_SHARE * effort
         self._dynamics = Dynamics(robot)
@@ -136,7 +136,7 @@ class MotionSupervisor:
         self.lies = np.zeros(n, dtype=np.int64)
         self.is_repeated = False
         self._jumps = np.zeros((3, n))
-        self._lasting_jump = POSITION_JUMP * np.nan_to_num(speed, nan=LEAST_AT_SPEED)
+        self.lasting_jump = POSITION_JUMP * np.nan_to_num(speed, nan=LEAST_AT_SPEED)
         self._q, self._v, self._difference, self._fast = np.zeros((4, n))
         self._in_row = np.zeros(n, dtype=np.int64)
         self._following, self.unseen = np.zeros((6, n)), np.zeros(n)
@@ -180,10 +180,10 @@ class MotionSupervisor:
         self.stamp = stamp
         joint = self._compare(q, v, dt, self._least, self._q, self._v, self.slope,
                               self.speed, self._difference, self._fast, self._in_row, self._jumps,
-                              self._lasting_jump, self.lies)
+                              self.lasting_jump, self.lies)
         stays = self._left_behind
         if stays >= 0 and abs(q[stays] - self._following[ANCHOR, stays]) \
-                > MOVED_SHARE * self._stuck_distance[stays]:
+                > MOVED_SHARE * self.stuck_distance[stays]:
             # Its brake has opened, or its encoder measures again.
             self.lies[stays], self._left_behind = NONE, -1
         if joint < 0:
@@ -199,12 +199,12 @@ class MotionSupervisor:
         m or N.
         """
         memory = self._following
-        joint = self._follow(q, self._v, q_d, effort, dt, self._stuck_distance, self._friction,
+        joint = self._follow(q, self._v, q_d, effort, dt, self.stuck_distance, self._friction,
                              memory)
         if joint < 0:
             return None
         asked = np.abs(q_d - memory[REFERENCE])
-        if np.count_nonzero(asked > MOVED_SHARE * self._stuck_distance) > 1 \
+        if np.count_nonzero(asked > MOVED_SHARE * self.stuck_distance) > 1 \
                 and np.abs(self.slope).max() < STILL:
             return Finding(Cause.NOT_FOLLOWING, -1, 'the arm stands still while its reference '
                            f'moves ({self._names[joint]} by {asked[joint]:.3f}); it is in a '
