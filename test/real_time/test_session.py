@@ -71,6 +71,12 @@ def test_starts_and_stops(law, programs):
     beside.resume()
     assert bench.mode is following
     run(bench, 0.5)
+    if following is Mode.TRACKING:  # A guided arm still moves a little.
+        beside.halt()
+        run(bench, 0.02)
+        beside.resume()
+        assert bench.mode is following, 'a stop at rest is over at once'
+        run(bench, 0.5)
     for _ in range(3):
         beside.wind_down(0.002)
     beside.stop()

@@ -26,7 +26,6 @@ struct rd_controller {
     int adapted; /* Whether it was allowed to in the last step. */
     int has_command; /* Whether the last rd_update gave a command. */
     double q_d[RD_N], v_d[RD_N], a_d[RD_N]; /* Desired motion of the last answer. */
-    long saturated, not_adapted, safe_entries; /* Number of steps, and of entries. */
     struct rd_law law;
     struct rd_monitor monitor;
     struct rd_gate gate;

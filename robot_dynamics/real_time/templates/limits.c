@@ -70,8 +70,7 @@ int rd_limiter_apply(struct rd_limiter *l, const double tau[RD_N], double dt)
         if (isfinite(rate[i]) && isfinite(since))
             wanted = clip(wanted, l->effort[i] - rate[i] * since, l->effort[i] + rate[i] * since);
         l->effort[i] = clip(wanted, low, high);
-        l->saturated[i] = l->effort[i] != tau[i];
-        l->any_saturated |= l->saturated[i];
+        l->any_saturated |= l->effort[i] != tau[i];
     }
     l->has_last = 1;
     return 1;

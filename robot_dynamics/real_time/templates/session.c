@@ -44,7 +44,6 @@ static void go_safe(struct rd_controller *c, enum rd_cause cause, int joint, dou
     /* Braking is not delayed. */
     c->limiter.ramp_left = 0.0;
     rd_law_forget_recent(&c->law);
-    c->safe_entries++;
     c->good_states = 0;
     c->repeats_left = RD_SAFE_REPEATS;
     for (int i = 0; i < RD_N; i++)
@@ -376,7 +375,6 @@ static int track(struct rd_controller *c, double dt)
         && !c->limiter.any_saturated && m->velocity_known;
     double since_update = c->first_step ? 0.0 : dt;
     c->first_step = 0;
-    c->not_adapted += !c->adapted;
     const int cause = rd_law_update(&c->law, m->q, m->v, c->q_d, c->v_d, c->a_d, since_update,
                                     c->adapted, tau);
     if (cause != 0) {
@@ -389,7 +387,6 @@ static int track(struct rd_controller *c, double dt)
     for (int i = 0; i < RD_N; i++)
         tau[i] = c->command_gate.effort[i] + c->limiter.hardware_gravity[i];
     rd_law_note_applied(&c->law, tau);
-    c->saturated += c->limiter.any_saturated;
     return 1;
 }
 

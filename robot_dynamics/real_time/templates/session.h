@@ -58,7 +58,7 @@ int rd_gate_observe(struct rd_gate *g, double stamp, const double q[RD_N],
 struct rd_limiter {
     double effort[RD_N]; /* The last effort. */
     double hardware_gravity[RD_N]; /* Effort that the hardware adds by itself. */
-    int saturated[RD_N], any_saturated;
+    int any_saturated;
     double ramp_left, longest_step;
     int has_last;
 };
@@ -153,7 +153,6 @@ struct rd_lateness {
 int rd_lateness_count(struct rd_lateness *l, double age, double dt);
 
 /* Trajectory buffer; see piecewise.py, trajectory.py and trajectory_limits.py. */
-enum rd_progress { RD_PIECE_RESTING, RD_PIECE_MOVING, RD_PIECE_STARVED };
 #define RD_ORDER 6
 #define RD_ROWS_OF_POINTS (RD_MAX_POINTS + RD_STOP_POINTS + 2)
 #define RD_MAX_PIECES (2 * RD_ROWS_OF_POINTS + 8)
@@ -161,7 +160,6 @@ enum rd_progress { RD_PIECE_RESTING, RD_PIECE_MOVING, RD_PIECE_STARVED };
 /* Polynomial of the time since `origin`, from `begin` on. */
 struct rd_piece {
     double begin, origin, c[RD_ORDER][RD_N];
-    enum rd_progress stage;
 };
 
 /* Points of a trajectory: times from its start, rows of positions and, or NULL, derivatives. */
@@ -193,7 +191,6 @@ extern const char *const rd_refusal_text[RD_REFUSALS];
 struct rd_trajectory {
     struct rd_piece pieces[2][RD_MAX_PIECES];
     int active, count;
-    enum rd_progress progress;
     /* Work space: points with absolute times, and the spline through them. */
     double t[RD_ROWS_OF_POINTS], diagonal[RD_ROWS_OF_POINTS];
     double q[RD_ROWS_OF_POINTS][RD_N], v[RD_ROWS_OF_POINTS][RD_N], a[RD_ROWS_OF_POINTS][RD_N];
@@ -219,8 +216,8 @@ struct rd_stop_motion {
     double since, duration, q[RD_N], v[RD_N], times[RD_N], u[RD_N], lower[RD_N], upper[RD_N];
 };
 
-double rd_stop_motion_begin(struct rd_stop_motion *s, double stamp, const double q[RD_N],
-                            const double v[RD_N]);
+void rd_stop_motion_begin(struct rd_stop_motion *s, double stamp, const double q[RD_N],
+                          const double v[RD_N]);
 void rd_stop_motion_sample(const struct rd_stop_motion *s, double stamp, double q[RD_N],
                            double v[RD_N], double a[RD_N]);
 int rd_stop_motion_is_over(const struct rd_stop_motion *s, double stamp);

@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-/* Lead the desired motion to rest from its state at a time; the duration, s. */
-double rd_stop_motion_begin(struct rd_stop_motion *s, double stamp, const double q[RD_N],
-                            const double v[RD_N])
+/* Lead the desired motion to rest from its state at a time. */
+void rd_stop_motion_begin(struct rd_stop_motion *s, double stamp, const double q[RD_N],
+                          const double v[RD_N])
 {
     s->has_motion = 1;
     s->since = stamp;
@@ -27,7 +27,6 @@ double rd_stop_motion_begin(struct rd_stop_motion *s, double stamp, const double
         s->lower[i] = fmin(rd_joint_lower[i], q[i]);
         s->upper[i] = fmax(rd_joint_upper[i], q[i]);
     }
-    return s->duration;
 }
 
 void rd_stop_motion_sample(const struct rd_stop_motion *s, double stamp, double q[RD_N],

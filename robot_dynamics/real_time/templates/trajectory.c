@@ -47,9 +47,9 @@ static int piece_at(const struct rd_piece *pieces, int count, double t)
     return k > 0 ? k : 0;
 }
 
-/* Motion at t; the index of its piece. */
-static int evaluate(const struct rd_piece *pieces, int count, double t, double q[RD_N],
-                    double v[RD_N], double a[RD_N])
+/* Motion at t. */
+static void evaluate(const struct rd_piece *pieces, int count, double t, double q[RD_N],
+                     double v[RD_N], double a[RD_N])
 {
     int k = piece_at(pieces, count, t);
     /* The first piece may begin at -inf: before its origin the motion is at rest. */
@@ -65,16 +65,14 @@ static int evaluate(const struct rd_piece *pieces, int count, double t, double q
         v[i] = velocity;
         a[i] = 2.0 * half;
     }
-    return k;
 }
 
 /* Piece of constant acceleration; NULL for none, or for rest. */
-static void uniform(struct rd_piece *p, double t, enum rd_progress stage, const double q[RD_N],
-                    const double *v, const double *a)
+static void uniform(struct rd_piece *p, double t, const double q[RD_N], const double *v,
+                    const double *a)
 {
     memset(p, 0, sizeof *p);
     p->begin = p->origin = t;
-    p->stage = stage;
     for (int i = 0; i < RD_N; i++) {
         p->c[0][i] = q[i];
         p->c[1][i] = v ? v[i] : 0.0;
@@ -87,7 +85,7 @@ static void joining(struct rd_piece *p, double t, double h, const double q0[RD_N
                     const double v0[RD_N], const double *a0, const double q1[RD_N],
                     const double v1[RD_N], const double *a1)
 {
-    uniform(p, t, RD_PIECE_MOVING, q0, v0, a0);
+    uniform(p, t, q0, v0, a0);
     for (int i = 0; i < RD_N; i++) {
         if (!a0) {
             double distance = q1[i] - q0[i] - v0[i] * h, speed = (v1[i] - v0[i]) * h;
@@ -139,7 +137,6 @@ static int ending(struct rd_piece *out, double t, const double *q_end, const dou
                   const double *a_end, double coast)
 {
     double q[RD_N], v[RD_N], a[RD_N], fastest = 0.0;
-    enum rd_progress last_stage = RD_PIECE_RESTING;
     int count = 0;
     memcpy(q, q_end, sizeof q);
     memcpy(v, v_end, sizeof v);
@@ -147,9 +144,8 @@ static int ending(struct rd_piece *out, double t, const double *q_end, const dou
     for (int i = 0; i < RD_N; i++)
         fastest = fmax(fastest, fabs(v[i]));
     if (fastest > RD_AT_REST) {
-        last_stage = RD_PIECE_STARVED;
         if (coast > 0.0) {
-            uniform(&out[count++], t, RD_PIECE_MOVING, q, v, a);
+            uniform(&out[count++], t, q, v, a);
             evaluate(out, 1, t + coast, q, v, a);
             t += coast;
         } else {
@@ -161,7 +157,7 @@ static int ending(struct rd_piece *out, double t, const double *q_end, const dou
             fastest = fmax(fastest, fabs(v[i]));
         double h = fmax(RD_SHORTEST_STOP, RD_STOP_PEAK * fastest / RD_RUNNING_OUT);
         struct rd_piece *stop = &out[count++];
-        uniform(stop, t, RD_PIECE_STARVED, q, v, a);
+        uniform(stop, t, q, v, a);
         for (int i = 0; i < RD_N; i++) {
             stop->c[3][i] = -(3.0 * v[i] + 2.0 * a[i] * h) / (3.0 * (h * h));
             stop->c[4][i] = (2.0 * v[i] + a[i] * h) / (4.0 * (h * h * h));
@@ -169,7 +165,7 @@ static int ending(struct rd_piece *out, double t, const double *q_end, const dou
         evaluate(stop, 1, t + h, q, v, a);
         t += h;
     }
-    uniform(&out[count], t, last_stage, q, NULL, NULL);
+    uniform(&out[count], t, q, NULL, NULL);
     return count + 1;
 }
 
@@ -191,17 +187,15 @@ static int pieces_through(struct rd_trajectory *b, struct rd_piece *out, int las
 
 void rd_trajectory_anchor(struct rd_trajectory *b, const double q[RD_N])
 {
-    uniform(b->pieces[b->active], 0.0, RD_PIECE_RESTING, q, NULL, NULL);
+    uniform(b->pieces[b->active], 0.0, q, NULL, NULL);
     b->pieces[b->active][0].begin = -INFINITY;
     b->count = 1;
-    b->progress = RD_PIECE_RESTING;
 }
 
 void rd_trajectory_sample(struct rd_trajectory *b, double t, double q[RD_N], double v[RD_N],
                           double a[RD_N])
 {
-    int k = evaluate(b->pieces[b->active], b->count, t, q, v, a);
-    b->progress = b->pieces[b->active][k].stage;
+    evaluate(b->pieces[b->active], b->count, t, q, v, a);
 }
 
 /* Time at which the motion is at rest, s. */

@@ -93,6 +93,7 @@ int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N]
     double M[RD_N * RD_N], J[6 * RD_N], response[RD_N * 6], mobility[36], inertia[36];
     double u_0[RD_N], u[RD_N], v_r[RD_N], moved[RD_N], pushed[RD_N];
     double velocity[6], slow[6], twist[6], bias[6], rate[6], braked[6], force[6], shares[2];
+    double pose[RD_POSE], wrench[6];
 
     (void)q_d;
     (void)v_d;
@@ -107,7 +108,7 @@ int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N]
     rd_tip_jacobian(q, J);
     if (!rd_find_inertia(M, J, response, mobility, inertia))
         return RD_CONTROLLER_FAILED;
-    rd_tip_pose(q, law->pose);
+    rd_tip_pose(q, pose);
     rd_multiply(J, v, 6, RD_N, 1, rate);
     cut(rate, RD_COUNTED_SPEED, velocity);
     cut(velocity, 1.0, slow);
@@ -124,11 +125,11 @@ int rd_law_update(struct rd_law *law, const double q[RD_N], const double v[RD_N]
     rd_multiply(inertia, braked, 6, 6, 1, force);
     for (int i = 0; i < 6; ++i)
         rate[i] = s->twist[i] - velocity[i];
-    law->softened = rd_find_wrench(mobility, law->pose, s, rate, law->wrench, shares);
+    rd_find_wrench(mobility, pose, s, rate, wrench, shares);
     if (fmin(shares[0], shares[1]) < 1.0)
-        rd_setpoint_yield(s, law->pose, shares);
+        rd_setpoint_yield(s, pose, shares);
     for (int i = 0; i < 6; ++i)
-        force[i] += law->wrench[i];
+        force[i] += wrench[i];
     rd_multiply_transposed(J, force, RD_N, 6, 1, pushed);
     for (int i = 0; i < RD_N; ++i)
         tau[i] += moved[i] + pushed[i];

@@ -74,19 +74,17 @@ int rd_find_inertia(const double M[RD_N * RD_N], const double J[6 * RD_N],
 }
 
 /* Write K e and D e_dot, with modes kept within the rate R; see find_forces. */
-static double find_forces(const double *mobility, const double *error, const double *rate,
-                          double *spring, double *damper)
+static void find_forces(const double *mobility, const double *error, const double *rate,
+                        double *spring, double *damper)
 {
-    double gains[6], softened = 1.0;
+    double gains[6];
     struct modes m;
 
     memset(spring, 0, 6 * sizeof *spring);
     memset(damper, 0, 6 * sizeof *damper);
     find_modes(mobility, rd_stiffness, &m);
-    for (int k = 0; k < 6; ++k) {
+    for (int k = 0; k < 6; ++k)
         gains[k] = fmin(1.0, RD_STIFFEST * RD_RATE * RD_RATE / fmax(m.squares[k], RD_TINY));
-        softened = fmin(softened, gains[k]);
-    }
     add_modal(&m, gains, error, 1.0, spring);
 #if RD_DAMPING_GIVEN
     find_modes(mobility, rd_tip_damping, &m);
@@ -100,7 +98,6 @@ static double find_forces(const double *mobility, const double *error, const dou
     }
 #endif
     add_modal(&m, gains, rate, 1.0, damper);
-    return softened;
 }
 
 /* Rotation, row after row, of a quaternion x y z w. */
@@ -115,11 +112,11 @@ static void rotation_of(const double *p, double *R)
     memcpy(R, rows, sizeof rows);
 }
 
-double rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
-                      const struct rd_setpoint *s, const double rate[6], double wrench[6],
-                      double shares[2])
+void rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
+                    const struct rd_setpoint *s, const double rate[6], double wrench[6],
+                    double shares[2])
 {
-    double R[9], turn[3][3], error[6], spring[6], softened, eta;
+    double R[9], turn[3][3], error[6], spring[6], eta;
 
     rotation_of(s->quaternion, R);
     for (int i = 0; i < 3; ++i) {
@@ -132,7 +129,7 @@ double rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
     error[3] = (turn[2][1] - turn[1][2]) / (2.0 * eta);
     error[4] = (turn[0][2] - turn[2][0]) / (2.0 * eta);
     error[5] = (turn[1][0] - turn[0][1]) / (2.0 * eta);
-    softened = find_forces(mobility, error, rate, spring, wrench);
+    find_forces(mobility, error, rate, spring, wrench);
     /* 2 (eta K epsilon - epsilon x K epsilon); `error` has 2 epsilon. */
     {
         const double *e = error + 3, moment[3] = {spring[3], spring[4], spring[5]};
@@ -148,5 +145,4 @@ double rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
             wrench[i] += shares[part] * spring[i];
     }
     shares[1] = fmin(shares[1], 2.0 * RD_LARGEST_SINE / fmax(rd_length(error + 3), RD_TINY));
-    return softened;
 }

@@ -16,10 +16,9 @@ int rd_find_inertia(const double M[RD_N * RD_N], const double J[6 * RD_N],
                     double response[RD_N * 6], double mobility[36], double inertia[36]);
 
 /* Write force and moment of spring and damper, and the shares of spring and angle that are left;
- * `rate` is the desired twist less the measured one. Returns the smallest share of its stiffness
- * that a mode has. */
-double rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
-                      const struct rd_setpoint *s, const double rate[6], double wrench[6],
-                      double shares[2]);
+ * `rate` is the desired twist less the measured one. */
+void rd_find_wrench(const double mobility[36], const double pose[RD_POSE],
+                    const struct rd_setpoint *s, const double rate[6], double wrench[6],
+                    double shares[2]);
 
 #endif

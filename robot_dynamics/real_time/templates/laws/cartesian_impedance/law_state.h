@@ -43,7 +43,6 @@ void rd_setpoint_yield(struct rd_setpoint *s, const double pose[RD_POSE], const 
 struct rd_law {
     struct rd_feedback feedback; /* Holds the arm before control begins, and in a stop. */
     struct rd_setpoint setpoint;
-    double pose[RD_POSE], wrench[6], softened; /* As of the last update. */
     double posture[RD_N], lower[RD_N], upper[RD_N];
     double held[RD_N]; /* Pose held last. */
     int has_held;
