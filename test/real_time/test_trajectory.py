@@ -80,11 +80,11 @@ def test_references_of_every_kind(name, seed, programs):
         phase, count = random.uniform(-3.0, 3.0, n), int(random.integers(1, 12))
         t = np.cumsum(random.uniform(0.05, 0.4, count)) - random.choice([0.0, 0.05])
         q, v, a = smooth(random, t, amplitude, rate, phase)
-        stamp = random.choice([0.0, follower.t + 0.1, follower.t - 0.04, follower.t + 0.5])
+        stamp = random.choice([0.0, follower.t + 0.1, follower.t - 0.2, follower.t + 0.5])
         # From where the motion is then, at its speed or not.
         start = smooth(random, 0.0, amplitude, rate, phase)[0]
         here = follower.session.trajectory.sample(max(stamp, follower.t))[0]
-        q += here - start + random.choice([0.0, 2.0 * np.pi], p=[0.9, 0.1])
+        q += here - start + random.choice([0.0, 2.0 * np.pi], p=[0.7, 0.3])
         derivatives = [(), (v,), (v, a)][int(random.integers(3))]
         accepted += follower.beside.reference(t, q, *derivatives, stamp=stamp)
         follower.run(random.uniform(0.02, 0.5))
