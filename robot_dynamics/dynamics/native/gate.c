@@ -11,8 +11,8 @@
  *
  * A call through ctypes takes some 5 us for six arrays, which is ten times what the equations
  * of a six-joint arm take (benchmark/dynamics.py). No header of Python or numpy is needed, and
- * so no development package: objects are opaque, the functions of Python's stable ABI that are
- * called come as addresses, and arrays are read by the fields that numpy documents and keeps
+ * so no development package: objects are opaque, the functions of Python that are called come as
+ * addresses (those that Python 3.10 to 3.13 have), and arrays are read by the fields that numpy documents and keeps
  * fixed, which native/gate.py has checked on real arrays. Python's lock is kept.
  *
  * Defined before this text: the offsets TYPE to FLAGS, the bits of the last, and MOST_INPUTS.
@@ -44,11 +44,13 @@ typedef struct object Object;
 
 /* Functions of Python, in the order in which native/gate.py hands them over. */
 static struct {
-    Object *(*vectorcall)(Object *callable, Object *const *arguments, size_t count, Object *names);
+    Object *(*call)(Object *callable, Object *const *arguments, size_t count, Object *keywords);
     ptrdiff_t (*tuple_size)(Object *tuple);
     Object *(*tuple_item)(Object *tuple, ptrdiff_t index);
     Object *(*tuple_new)(ptrdiff_t count);
     int (*tuple_set)(Object *tuple, ptrdiff_t index, Object *item);
+    Object *(*dictionary_new)(void);
+    int (*dictionary_set)(Object *dictionary, Object *key, Object *item);
     Object *(*look_up)(Object *dictionary, Object *key);
     void (*clear_error)(void);
     void (*release)(Object *object);
@@ -111,9 +113,24 @@ static Object *results_of(Object *entry, Object *const *outputs, int64_t count)
     /* A named tuple: tuple.__new__(type, tuple). */
     arguments[0] = python.tuple_item(entry, RESULT);
     arguments[1] = tuple;
-    made = python.vectorcall(python.tuple_item(entry, MAKE), arguments, 2, NULL);
+    made = python.call(python.tuple_item(entry, MAKE), arguments, 2, NULL);
     python.release(tuple);
     return made;
+}
+
+/* What the general method returns for the same arguments. */
+static Object *general(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
+{
+    const ptrdiff_t named = names == NULL ? 0 : python.tuple_size(names);
+    Object *keywords = named > 0 ? python.dictionary_new() : NULL, *result = NULL;
+    int failed = named > 0 && keywords == NULL;
+    ptrdiff_t k;
+    for (k = 0; k < named && !failed; ++k)
+        failed = python.dictionary_set(keywords, python.tuple_item(names, k), arguments[count + k]);
+    if (!failed)
+        result = python.call(python.tuple_item(self, GENERAL), arguments, (size_t)count, keywords);
+    python.release(keywords);
+    return result;
 }
 
 Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *names)
@@ -131,25 +148,21 @@ Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *na
         const ptrdiff_t named = names == NULL ? 0 : python.tuple_size(names);
         if (count + named != required + 1
             || (named == 1 && python.tuple_item(names, 0) != python.tuple_item(self, KEY)))
-            return python.vectorcall(python.tuple_item(self, GENERAL), arguments,
-                                     (size_t)count, names);
+            return general(self, arguments, count, names);
         entry = python.look_up(python.tuple_item(self, ENTRIES), arguments[required]);
         if (entry == NULL) {
             python.clear_error();
-            return python.vectorcall(python.tuple_item(self, GENERAL), arguments,
-                                     (size_t)count, names);
+            return general(self, arguments, count, names);
         }
         plan = address(python.tuple_item(entry, PLAN), DATA);
     }
     if (plan->kernel == NULL)  /* the argument after the arrays is required */
-        return python.vectorcall(python.tuple_item(self, GENERAL), arguments, (size_t)count,
-                                 names);
+        return general(self, arguments, count, names);
     if (plan->first != NULL)
         inputs[at++] = plan->first;
     for (k = 0; k < plan->inputs; ++k) {
         if (!is_vector(arguments[k], sample, plan->lengths[k]))
-            return python.vectorcall(python.tuple_item(self, GENERAL), arguments,
-                                     (size_t)count, names);
+            return general(self, arguments, count, names);
         inputs[at++] = address(arguments[k], DATA);
         if (k == plan->twice)
             inputs[at++] = address(arguments[k], DATA);
@@ -157,7 +170,7 @@ Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *na
     shapes = python.tuple_item(entry, SHAPES);
     for (k = 0; k < plan->outputs; ++k) {
         Object *shape = python.tuple_item(shapes, k);
-        outputs[k] = python.vectorcall(python.tuple_item(self, EMPTY), &shape, 1, NULL);
+        outputs[k] = python.call(python.tuple_item(self, EMPTY), &shape, 1, NULL);
         if (outputs[k] == NULL) {
             while (k-- > 0)
                 python.release(outputs[k]);
@@ -169,7 +182,7 @@ Object *call(Object *self, Object *const *arguments, ptrdiff_t count, Object *na
         return results_of(entry, outputs, plan->outputs);
     for (k = 0; k < plan->outputs; ++k)
         python.release(outputs[k]);
-    return python.vectorcall(python.tuple_item(self, GENERAL), arguments, (size_t)count, names);
+    return general(self, arguments, count, names);
 }
 
 /* ---- many samples; touches no object of Python: its lock is not needed ---- */

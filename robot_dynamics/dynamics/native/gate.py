@@ -34,10 +34,11 @@ from robot_dynamics.model.arrays import FloatArray
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
 
-#: Fields of ``python`` in gate.c, in order.
+#: Fields of ``python`` in gate.c, in order. Python 3.10 has no function PyObject_Vectorcall.
 _FUNCTIONS_OF_PYTHON = (
-    'PyObject_Vectorcall', 'PyTuple_Size', 'PyTuple_GetItem', 'PyTuple_New', 'PyTuple_SetItem',
-    'PyDict_GetItemWithError', 'PyErr_Clear', 'Py_DecRef')
+    'PyObject_VectorcallDict', 'PyTuple_Size', 'PyTuple_GetItem', 'PyTuple_New',
+    'PyTuple_SetItem', 'PyDict_New', 'PyDict_SetItem', 'PyDict_GetItemWithError', 'PyErr_Clear',
+    'Py_DecRef')
 
 # Arguments come as a C array with the names of the last ones (methodobject.h).
 _METH_FASTCALL, _METH_KEYWORDS = 0x0080, 0x0002

@@ -42,11 +42,13 @@ def _of_python(name: str, count: int, result: Any = types.int64) -> Any:
     return types.ExternalFunction(name, result(*[types.int64] * count))
 
 
-vectorcall = _of_python('PyObject_Vectorcall', 4)
+call_object = _of_python('PyObject_VectorcallDict', 4)
 tuple_size = _of_python('PyTuple_Size', 1)
 item = _of_python('PyTuple_GetItem', 2)
 tuple_new = _of_python('PyTuple_New', 1)
 tuple_set = _of_python('PyTuple_SetItem', 3)
+dictionary_new = _of_python('PyDict_New', 0)
+dictionary_set = _of_python('PyDict_SetItem', 3, types.int32)
 look_up = _of_python('PyDict_GetItemWithError', 2)
 clear_error = _of_python('PyErr_Clear', 0, types.void)
 release = _of_python('Py_DecRef', 1, types.void)
@@ -112,9 +114,25 @@ def results_of(entry, outputs, count):
     address = stack()
     arguments = words(address)
     arguments[0], arguments[1] = item(entry, RESULT), results
-    made = vectorcall(item(entry, MAKE), address, 2, 0)
+    made = call_object(item(entry, MAKE), address, 2, 0)
     release(results)
     return made
+
+
+@helper
+def general(bound, arguments, count, names):
+    """What the general method returns for the same arguments."""
+    named = 0 if names == 0 else tuple_size(names)
+    keywords = dictionary_new() if named > 0 else 0
+    failed = named > 0 and keywords == 0
+    for k in range(named):
+        if not failed:
+            failed = dictionary_set(keywords, item(names, k), words(arguments)[count + k]) != 0
+    result = 0
+    if not failed:
+        result = call_object(item(bound, GENERAL), arguments, count, keywords)
+    release(keywords)
+    return result
 
 
 def call(bound, arguments, count, names):
@@ -125,14 +143,14 @@ def call(bound, arguments, count, names):
     if names != 0 or count != required:
         named = 0 if names == 0 else tuple_size(names)
         if count + named != required + 1 or (named == 1 and item(names, 0) != item(bound, KEY)):
-            return vectorcall(item(bound, GENERAL), arguments, count, names)
+            return general(bound, arguments, count, names)
         entry = look_up(item(bound, ENTRIES), given[required])
         if entry == 0:
             clear_error()
-            return vectorcall(item(bound, GENERAL), arguments, count, names)
+            return general(bound, arguments, count, names)
         plan = words(words(item(entry, PLAN) + DATA)[0])
     if plan[KERNEL] == 0:  # the argument after the arrays is required
-        return vectorcall(item(bound, GENERAL), arguments, count, names)
+        return general(bound, arguments, count, names)
     from_, to, made = stack(), stack(), stack()
     inputs, targets, outputs = words(from_), words(to), words(made)
     at = 0
@@ -141,14 +159,14 @@ def call(bound, arguments, count, names):
         at = 1
     for k in range(plan[INPUTS]):
         if not is_vector(given[k], sample, plan[LENGTHS + k]):
-            return vectorcall(item(bound, GENERAL), arguments, count, names)
+            return general(bound, arguments, count, names)
         for _ in range(2 if k == plan[TWICE] else 1):
             inputs[at] = words(given[k] + DATA)[0]
             at += 1
     shapes, shape = item(entry, SHAPES), stack()
     for k in range(plan[OUTPUTS]):
         words(shape)[0] = item(shapes, k)
-        outputs[k] = vectorcall(item(bound, EMPTY), shape, 1, 0)
+        outputs[k] = call_object(item(bound, EMPTY), shape, 1, 0)
         if outputs[k] == 0:
             for other in range(k):
                 release(outputs[other])
@@ -158,7 +176,7 @@ def call(bound, arguments, count, names):
         return results_of(entry, outputs, plan[OUTPUTS])
     for k in range(plan[OUTPUTS]):
         release(outputs[k])
-    return vectorcall(item(bound, GENERAL), arguments, count, names)
+    return general(bound, arguments, count, names)
 
 
 def run_rows(kernel, robot, inputs, outputs, strides, input_count, output_count, count,
