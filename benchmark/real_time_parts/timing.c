@@ -57,7 +57,7 @@ static double now(void)
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* Time until a loop that computes nothing for ``duration`` ns ends: longer where it is interrupted. */
+/* Time of a loop that computes nothing for ``duration`` ns: longer where it is interrupted. */
 static double time_of_nothing(double duration)
 {
     const double from = now();
@@ -137,7 +137,8 @@ int main(int argc, char **argv)
     const double slowest = slowest_state(times, states, count / states);
     qsort(times, (size_t)count, sizeof *times, before);
     printf("%d %ld %lu %d %.0f %.0f %.0f %.0f %.0f", c.mode, count, heap, is_real_time,
-           times[count / 2], times[count * 999 / 1000], slowest, times[count - 1], worst_of_nothing);
+           times[count / 2], times[count * 999 / 1000], slowest, times[count - 1],
+           worst_of_nothing);
     for (int i = 0; i < RD_N; ++i)
         printf(" %.17g", tau[i]);
     printf("\n");

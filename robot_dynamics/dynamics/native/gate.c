@@ -12,8 +12,9 @@
  * A call through ctypes takes some 5 us for six arrays, which is ten times what the equations
  * of a six-joint arm take (benchmark/dynamics.py). No header of Python or numpy is needed, and
  * so no development package: objects are opaque, the functions of Python that are called come as
- * addresses (those that Python 3.10 to 3.13 have), and arrays are read by the fields that numpy documents and keeps
- * fixed, which native/gate.py has checked on real arrays. Python's lock is kept.
+ * addresses (those that Python has from 3.10 on), and arrays are read by the fields that numpy
+ * documents and keeps fixed, which native/gate.py has checked on real arrays. Python's lock is
+ * kept.
  *
  * Defined before this text: the offsets TYPE to FLAGS, the bits of the last, and MOST_INPUTS.
  */
