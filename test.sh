@@ -3,7 +3,7 @@
 # The checks of this package.
 #
 #   ./test.sh                       all that CI runs: ruff, mypy and pytest
-#   ./test.sh --quick               those that need no nodes and not much time: below two minutes
+#   ./test.sh --quick               those that need no nodes and at most some seconds each
 #   ./test.sh test/model -k mimic   arguments for pytest
 #   ./test.sh --ros jazzy ...       the same with the ROS 2 of that distribution, from wheels
 #   ./test.sh --ros-only            only the rooms that use ROS 2, without slow tests of nodes
